@@ -1,6 +1,6 @@
 """The interfaces between the flow and the outside world, as small Protocols; adapters implement them.
 
-Rule: nothing here knows a database, a file or a socket. A new adapter is finished when it passes the contract suite of
+Rule: nothing here depends on a database, a file or a socket. A new adapter is finished when it passes the contract suite of
 its port in ``postroad.testing``.
 """
 
@@ -26,7 +26,7 @@ from postroad.errors import Unavailable
 
 
 class NewRecord(Struct, gc=False, frozen=True):
-    """A new journal entry: its encoded facts, and its body if it has one."""
+    """A new journal entry: its encoded facts, and its body if any."""
 
     facts: bytes
     body: bytes | None
@@ -81,7 +81,7 @@ class Journal(Protocol):
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         """Return durable records from ``after_seq + 1`` on, up to the end of a group; empty when there is nothing new.
 
-        Also the way to fetch a single entry, so it must find any place quickly.
+        Also fetches single entries, so it must find any position quickly.
         """
         ...
 
@@ -92,7 +92,7 @@ class Journal(Protocol):
     async def head(self) -> JournalHead: ...
 
     async def drop_bodies(self, before_seq: int) -> object:
-        """Delete bodies of entries before that number, as far as this is cheap; facts and digests stay."""
+        """Delete bodies of entries before ``before_seq``, as far as this is cheap; facts and digests stay."""
         ...
 
     async def close(self) -> None: ...
@@ -106,7 +106,7 @@ class Clock(Protocol):
         ...
 
     def monotonic(self) -> float:
-        """Seconds that never jump, for leases and time-outs."""
+        """Return monotonic seconds, for leases and timeouts."""
         ...
 
 
@@ -135,13 +135,13 @@ class IndexReader(Protocol):
 
 
 class Index(IndexReader, Protocol):
-    """Tables projected from the journal; losing them costs time, never data."""
+    """Tables projected from the journal; they can always be rebuilt from it."""
 
     async def apply(self, changes: Changes, head: JournalHead, after: int = 0) -> None:
         """Apply a batch's changes and move the position, atomically.
 
-        ``after`` is where reading the batch began. An index before that position has lost its latest batches (a database
-        may, when it crashes) and raises Unavailable: continuing would leave a gap that is never filled.
+        ``after`` is the position before the batch. An index before that position has lost its latest batches (a database
+        may, when it crashes) and raises Unavailable: continuing would leave a permanent gap.
         """
         ...
 
@@ -155,10 +155,10 @@ class JournalStep(Struct, gc=False, frozen=True):
 
     entry: Entry
     body: bytes | None = None
-    keys: tuple[int, ...] = ()  # must never have been seen before (handles, answers …)
+    keys: tuple[int, ...] = ()  # must be new (handles, answers …)
     reserve: bool = False  # may use the storage reserve: acknowledgements and administration
-    waiting: tuple[int, ...] = ()  # deliveries that must not have come to an end yet
-    absent: tuple[int, ...] = ()  # must never have been used either, and are not used by this step
+    waiting: tuple[int, ...] = ()  # deliveries that must not have ended
+    absent: tuple[int, ...] = ()  # must be new, but are not used by this step
 
 
 class Committed(Struct, gc=False, frozen=True):
@@ -170,7 +170,7 @@ class Committed(Struct, gc=False, frozen=True):
 class Conflict(NamedTuple):
     """One of the step's keys was already used by a durable entry; nothing was written.
 
-    ``key`` is 0 when it is not a key: one of the deliveries that must be waiting has come to its end.
+    ``key`` is 0 if it is not a key: one of the deliveries that must be waiting has ended.
     """
 
     key: int
@@ -181,7 +181,7 @@ class Conflict(NamedTuple):
 StepOutcome = Committed | Conflict | Unavailable
 
 
-EndJourney = Callable[[Queued, str, Reason], Awaitable[None]]  # a delivery that is given up, the state and the reason
+EndJourney = Callable[[Queued, str, Reason], Awaitable[None]]  # the delivery that failed, its state and the reason
 
 
 class Desk(Protocol):
@@ -191,14 +191,14 @@ class Desk(Protocol):
     """
 
     def submit(self, step: JournalStep, done: Callable[[StepOutcome], None]) -> None:
-        """Write the step with the next group. ``done`` is called once, from the loop, after the commit that makes it true.
+        """Write the step with the next group; ``done`` is called once, from the event loop, after the commit.
 
-        Raises Unavailable when too much is waiting already.
+        Raises Unavailable if too many steps are waiting.
         """
         ...
 
     def submit_many(self, steps: Sequence[JournalStep], done: Callable[[list[StepOutcome]], None]) -> None:
-        """Write new posts, which settle nothing, with one group; ``done`` receives all outcomes, in order."""
+        """Write new posts, which settle no delivery, with one group; ``done`` receives all outcomes, in order."""
         ...
 
     async def claim(
@@ -211,24 +211,25 @@ class Desk(Protocol):
         up_to: int = EVERY_NUMBER,
         early: bool = False,
     ) -> list[Queued]:
-        """Lease waiting deliveries, oldest first, once their hand-out is durable; expired deliveries are ended instead.
+        """Lease waiting deliveries, oldest first, and return them once their hand-out is durable.
 
-        So are those that were handed out too often: as often as the desk allows, or ``tries`` times where that is more.
-        What has a number above ``up_to`` is left alone: it waits for release. ``early``: also deliveries that wait for their next
-        push. If one of them is not acknowledged, its next push is due when it was.
+        Expired deliveries are ended instead. So are deliveries that were handed out too often: as often as the desk
+        allows, or ``tries`` times if that is more.
+        Deliveries with a number above ``up_to`` are skipped: they wait for release. ``early``: also lease deliveries that
+        wait for their next push; the time of that push stays the same if they are not acknowledged.
 
         Raises Unavailable if the hand-out cannot be recorded; the deliveries then stay in the mailbox.
         """
         ...
 
     def on_given_up(self, end_journey: EndJourney) -> None:
-        """Register the function that ends journeys of deliveries which a claim finds expired or exhausted."""
+        """Register the function that ends the journeys of deliveries that a claim finds expired or exhausted."""
         ...
 
     async def hasten(self, mailbox: str) -> int:
-        """Make all deliveries that wait for their next push available now; returns their number, as far as known.
+        """Make all deliveries that wait for their next push available now; returns their number, if known.
 
-        Nothing is recorded: after a crash, some of them wait for their time again.
+        Nothing is recorded: after a crash, some of them wait again until their push is due.
         """
         ...
 
@@ -237,7 +238,7 @@ class Desk(Protocol):
         ...
 
     async def arrival(self, mailbox: str, timeout_s: float) -> None:
-        """Wait until a delivery may have become available in the mailbox, or the time is over."""
+        """Wait until a delivery may have become available in the mailbox, or until the timeout."""
         ...
 
     async def find(self, number: int) -> FoundDelivery | None:
@@ -268,7 +269,7 @@ class Desk(Protocol):
 
 
 class Passwords(Protocol):
-    """Slow hashes for passwords that people choose."""
+    """Slow hashes for passwords chosen by people."""
 
     async def hash(self, password: str) -> str: ...
 
@@ -303,7 +304,7 @@ class QueryVerdict(Struct, gc=False, frozen=True):
     """The result of one query on one message: no, yes unchanged, yes with new content, or no with an error."""
 
     goes: bool
-    content: bytes | None = None  # None: as it came
+    content: bytes | None = None  # None: unchanged
     media_type: str = ""  # of the new content
     error: str = ""
 
@@ -329,20 +330,14 @@ class QueryEngine(Protocol):
 
 
 class Validator(Protocol):
-    """Validates documents against schemas in a sandbox. Raises Refused with ``validation.…`` if it cannot decide.
-
-    Refused with ``validation.…`` where no judgement was possible.
-    """
+    """Validates documents against schemas in a sandbox. Raises Refused with ``validation.…`` if it cannot decide."""
 
     async def check(self, schema: Schema) -> None:
         """Compile the schema; raises Refused with ``schema.invalid``, naming line and error, when that fails."""
         ...
 
     async def validate(self, schema: Schema, document: bytes) -> tuple[DocumentFault, ...]:
-        """Return the errors of the document, the first of many; empty when it is valid. Unreadable input is an error.
-
-        Not being readable is a fault.
-        """
+        """Return the first errors of the document; empty if it is valid. Unreadable input is an error."""
         ...
 
     async def close(self) -> None:
@@ -354,7 +349,7 @@ class Pusher(Protocol):
     """Delivers messages to the servers of services."""
 
     async def push(self, request: PushRequest) -> PushAnswer:
-        """Make one attempt. Every response of the receiver is a result, never an error, within the request's time limit."""
+        """Make one attempt within the request's time limit. Every response is a result, never an exception."""
         ...
 
     async def close(self) -> None: ...

@@ -66,10 +66,10 @@ from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.ports import Passwords, Validator
 
-Pages = Callable[[Administration], ASGIApp]  # what people with a browser see, with the means to change things
+Pages = Callable[[Administration], ASGIApp]  # the pages for browsers, built with the administration that they use
 RESOURCES = ("/v1/", "/soap", "/as2/")
 FOR_PROGRAMS = frozenset({"/v1", *FAST_PATHS})
-REQUESTS_PER_S = 100  # for each organization; messages have a limit of their own
+REQUESTS_PER_S = 100  # for each organization; messages have their own limit
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, confirmations.router, credentials.router,
     services.router, pushes.router,
@@ -103,7 +103,7 @@ def build_application(
     pages: Pages | None = None,
     require_index: Callable[[], None] = lambda: None,
 ) -> FastAPI:
-    """The application for a running network."""
+    """Build the application for a running network."""
     app = FastAPI(
         title="postroad", docs_url=None, redoc_url=None, openapi_url=None, redirect_slashes=False, lifespan=None
     )
@@ -154,7 +154,7 @@ def _serve_pages(app: FastAPI, pages: ASGIApp) -> None:
 
 
 def registration_of(settings: Settings) -> RegistrationPolicy:
-    """How organizations register, by the settings."""
+    """Return the rules by which organizations register, from the settings."""
     return RegistrationPolicy(
         mode=RegistrationMode(settings.registration),
         posts_per_s=settings.new_posts_per_s,
@@ -163,7 +163,7 @@ def registration_of(settings: Settings) -> RegistrationPolicy:
 
 
 def _cursor_key(network: Network, settings: Settings) -> bytes:
-    """Of the network's secret where it has one, so that cursors hold on every node and after a restart."""
+    """Return the key for cursors; derived from the network's secret, if set, so that all nodes accept them after a restart."""
     if not settings.secret:
         return network.randomness.bytes(32)
     return blake2b(bytes.fromhex(settings.secret), digest_size=32, person=b"cursors").digest()
@@ -200,7 +200,7 @@ def _response(found: HttpProblem) -> Response:
 
 
 def _of_validation(error: RequestValidationError) -> HttpProblem:
-    """A problem with the place of each error, but not the values given, since they may be secrets."""
+    """Return a problem with the location of each error, without the values, since they may be secrets."""
     faults = []
     for fault in error.errors():
         source, *steps = fault["loc"]
@@ -215,7 +215,7 @@ def _of_validation(error: RequestValidationError) -> HttpProblem:
 
 
 def _of_framework(request: Request, error: Exception) -> Response:
-    """A problem for refusals by Starlette and FastAPI: unknown path or method."""
+    """Return a problem for refusals by Starlette and FastAPI: unknown path or method."""
     status = error.status_code if isinstance(error, HTTPException) else 500
     allowed = list_allowed_methods(request)
     if allowed and status in (404, 405):
@@ -228,13 +228,13 @@ def _of_framework(request: Request, error: Exception) -> Response:
 
 
 def _fast_path(path: str) -> str:
-    """The path as ``FAST_PATHS`` has it."""
+    """Return the path in the form of ``FAST_PATHS``."""
     parent, _, last = path.rpartition("/")
     return "/as2/{organization}" if parent == "/as2" and last else path
 
 
 def list_allowed_methods(request: Request) -> list[str]:
-    """Every method that some route offers at this path."""
+    """Return all methods that routes support for this path."""
     methods = set(FAST_PATHS.get(_fast_path(request.url.path), ()))
     for route in request.app.routes:
         pattern = getattr(route, "path_regex", None)

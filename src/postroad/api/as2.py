@@ -1,4 +1,4 @@
-"""The addresses for AS2: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and are answered with MDNs.
+"""The AS2 endpoints: partners post messages and MDNs to `/as2/ORGANIZATION` or `/as2`, and receive MDNs.
 
 Rule: the signature identifies the sender; HTTP credentials count only for partners that may send without one.
 """
@@ -24,7 +24,7 @@ from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.as2.endpoint import As2Gateway
 from postroad.flow.as2.receive import As2Request
 
-BELOW = f"{PATH}/*".encode()  # with the name of an organization as the last part of the path
+BELOW = f"{PATH}/*".encode()  # the last part of the path is the name of an organization
 FRONT_WRITES = frozenset({"content-type", "date"})
 
 
@@ -81,7 +81,7 @@ class As2Endpoint:
 
 
 def _organization_in(path: bytes) -> str:
-    """Return the organization whose address this is; empty for the shared address."""
+    """Return the organization in the path; empty for the shared address."""
     name = path.removeprefix(PATH.encode()).removeprefix(b"/")
     return unquote(name.decode("latin-1")) or ("" if path == PATH.encode() else "?")
 

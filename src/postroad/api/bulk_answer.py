@@ -1,4 +1,4 @@
-"""The answer to many posts in one call: their answers come one by one, and are given together in order."""
+"""The response to a call with many posts: collects the answers, and sends them together in order."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class BulkAnswer:
             self._send()
 
     def answered(self, place: int, answer: Answer) -> None:
-        """The message at this place has its answer."""
+        """Store the answer for the message with this index."""
         self._answers[place] = Refused(answer.code, answer.detail) if isinstance(answer, Unavailable) else answer
         self._missing -= 1
         if not self._missing:

@@ -1,4 +1,4 @@
-"""Refusals and outages as HTTP answers, in the caller's own wire form."""
+"""Refusals and outages as HTTP responses, in the caller's own wire format."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def answer_unavailable(reply: FastReply, codec: Codec, unavailable: Unavailable)
 
 
 def answer_limited(reply: FastReply, codec: Codec, rate: RateState) -> None:
-    """More than the organization's allowance: nothing was posted."""
+    """Answer that the organization's rate limit is exceeded and nothing was posted."""
     seconds = rate.retry_after_s
     refusal = Refused("rate.exceeded", f"Your organization's rate limit is exceeded; try again in {seconds} seconds")
     body = refusal_bytes(codec, refusal)
@@ -54,7 +54,7 @@ def front_refusal(status: int, code: str, detail: str, head: RequestHead | None)
 
 
 def _soap_of(head: RequestHead) -> SoapCodec | None:
-    """Return the SOAP version of a request whose body was not read; outside ``/soap``, SOAPAction identifies it."""
+    """Return the SOAP codec for a request whose body was not read; outside ``/soap``, the SOAPAction identifies SOAP."""
     named = dict(reversed(head.headers))
     kind = media_type_of(named.get(b"content-type", b"").decode("latin-1"))
     if kind == "application/soap+xml":
@@ -63,7 +63,7 @@ def _soap_of(head: RequestHead) -> SoapCodec | None:
 
 
 def http_status(codec: Codec, code: str) -> int:
-    """Return the status: 500 for SOAP faults, or 400 for the sender's fault in 1.2; 401, 413 and 503 stay the same."""
+    """Return the status: 500 for SOAP faults, or 400 for sender errors in SOAP 1.2; 401, 413 and 503 are unchanged."""
     status = REFUSALS[code].status
     if isinstance(codec, SoapCodec) and status not in (401, 413, 429, 503, 507):
         if codec is SOAP11 or status >= 500:

@@ -1,6 +1,6 @@
-"""Messages in external formats over HTTP: the network's header travels in HTTP headers, beside the body.
+"""Messages in external formats over HTTP: the network's header is in HTTP headers, beside the body.
 
-Rules: a SOAP post is answered in the same SOAP version, every other post in JSON, unless Accept asks for something
+Rules: a SOAP post is answered in the same SOAP version, every other post in JSON, unless Accept requests something
 else. A single message is returned as itself, several as a multipart body, each with its own header.
 """
 
@@ -36,16 +36,16 @@ from postroad.flow.stages.posting import Posting
 
 ROOTED = frozenset(("text/xml", "application/xml", "application/soap+xml", "application/dime", "multipart/related"))
 NOT_KEPT: Headers = ((b"cache-control", b"no-store"),)  # each message is handed out once
-LOOK = 16_384  # bytes within which the envelope of a message names its namespace
+LOOK = 16_384  # first bytes of a message, which contain the namespace of its envelope
 
 
 def wire_of(request: FastRequest) -> Wire:
-    """The request as mediation sees it; header names are in lower case already."""
+    """Return the request as mediation reads it; header names are already in lower case."""
     return Wire([(name.decode("latin-1"), value.decode("latin-1")) for name, value in request.headers], request.body)
 
 
 def check_addressed(posting: Posting) -> None:
-    """Refuses a message without recipients and without the network's header, and explains both."""
+    """Refuse a message that has neither recipients nor the network's header, and explain both."""
     if posting.form in PLAIN and posting.message.type in ADDRESSED:
         known = ", ".join(sorted(CODECS))
         raise Refused(
@@ -57,7 +57,7 @@ def check_addressed(posting: Posting) -> None:
 
 
 def choose_answer_codec(accept: str, content_type: str, body: bytes) -> Codec:
-    """The form in which a post in an external format is answered."""
+    """Return the codec in which a post in an external format is answered."""
     posted = _posted_soap(content_type, body)
     for kind in parse_accept(accept):
         if posted is not None and (kind in ROOTED or kind.endswith("/*")):
@@ -77,13 +77,13 @@ def _posted_soap(content_type: str, body: bytes) -> Codec | None:
 
 
 def wants_external_format(caller: Caller, accept: str) -> bool:
-    """Whether a poll is answered in the recipient's external format: it has one, and Accept names no native form."""
+    """Whether a poll returns the recipient's external format: it has one, and Accept names no native format."""
     has_one = caller.service is not None and external_format_of(caller.service) is not None
     return has_one and not any(kind in CODECS for kind in parse_accept(accept))
 
 
 def read_next_request(query: bytes, limits: WireLimits) -> PollRequest:
-    """Parses the query ``?wait=20&lease=60`` of a request for the next message."""
+    """Parse the query ``?wait=20&lease=60`` of a request for the next message."""
     given = {name: values[-1] for name, values in parse_qs(query.decode("latin-1"), keep_blank_values=True).items()}
     unknown = next((name for name in given if name not in ("wait", "lease")), None)
     if unknown is not None:
@@ -100,7 +100,7 @@ def _seconds(given: Mapping[str, str], name: str) -> float:
 
 
 class WrittenResponse(NamedTuple):
-    """An answer, ready to be given."""
+    """A response, ready to be sent."""
 
     status: int
     body: bytes
@@ -109,7 +109,7 @@ class WrittenResponse(NamedTuple):
 
 
 def write_next(handed: Sequence[HandedDelivery], own: Codec) -> WrittenResponse:
-    """Writes one message with its header in the response's headers, or in a native form if no external one is wanted."""
+    """Write one message with its header in the response's headers; in a native format if no external one is requested."""
     if not handed:
         return WrittenResponse(204, b"", b"", NOT_KEPT)
     [one] = handed
@@ -119,7 +119,7 @@ def write_next(handed: Sequence[HandedDelivery], own: Codec) -> WrittenResponse:
 
 
 def _written(handed: HandedDelivery, own: Codec) -> tuple[str, bytes]:
-    """Content type and bytes of one message."""
+    """Return the content type and bytes of one message."""
     if handed.given is not None:
         return handed.given.media_type, handed.given.data
     if own is JSON_FORM:
@@ -128,12 +128,12 @@ def _written(handed: HandedDelivery, own: Codec) -> tuple[str, bytes]:
 
 
 def write_polled(handed: Sequence[HandedDelivery], own: Codec) -> WrittenResponse:
-    """Writes polled messages in a native form."""
+    """Write polled messages in a native format."""
     return WrittenResponse(200, own.encode_delivered([one.delivered for one in handed]), own.media_type.encode())
 
 
 def write_messages(handed: Sequence[HandedDelivery], own: Codec) -> WrittenResponse:
-    """Writes each message as one part of a multipart body, below its header; empty if there is none."""
+    """Write each message as one part of a multipart body, below its header; empty if there are no messages."""
     if not handed:
         return WrittenResponse(204, b"", b"")
     parts = [_part(one, own) for one in handed]

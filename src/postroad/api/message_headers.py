@@ -17,12 +17,12 @@ class MessageHeaders(NamedTuple):
     accept: str
     proof: Proof
     idempotency: str | None
-    encoding: str  # of the body; empty where it is sent as it is
-    is_plain: bool  # the message's header stands in that of the request: its body is in an external format
+    encoding: str  # of the body; empty if it is not encoded
+    is_plain: bool  # the message's header is in the request's headers: the body is in an external format
 
 
 def read_message_headers(request: FastRequest) -> MessageHeaders:
-    """Parses the headers of a request; the result is cached for requests that repeat the same head."""
+    """Parse the headers of a request; the result is cached for requests that repeat the same head."""
     known: MessageHeaders | None = request.memo.get("asked")
     if known is None:
         key = request.header(b"idempotency-key")

@@ -43,14 +43,14 @@ from postroad.flow.stages.body_reader import LARGE_BYTES
 from postroad.flow.stages.mediate import HandedDelivery
 
 REQUEST_BYTES = 1 << 20  # of polls and settlements
-WRITTEN_AT_ONCE = 50  # messages of a poll's answer that are written on the event loop, in some milliseconds
+WRITTEN_AT_ONCE = 50  # messages of a poll response written on the event loop, in a few milliseconds
 WRITTEN_AT_ONCE_BYTES = 1 << 20
 
 Find = Callable[[FastRequest], tuple[Codec, Served]]
 
 
 class PollStyle(NamedTuple):
-    """How a poll is carried out: its request, decoded in a thread if it is ``large``; the format; and how to write the answer."""
+    """How a poll is processed: how to read its request (in a thread if ``large``), and how to write the response."""
 
     asks: Callable[[], PollRequest]
     plain: bool
@@ -73,15 +73,15 @@ class MessageEndpoints(PostEndpoints):
         }
 
     def end_waiting(self) -> None:
-        """Answers all waiting polls now, because the server is about to stop."""
+        """Answer all waiting polls now, because the server is about to stop."""
         self._ending = True
         for wait in tuple(self._waiting):
             wait.cancel()
 
-    # --- who is asking, and in which form ----------------------------------------------------------------------
+    # --- caller and format ---------------------------------------------------------------------------------------
 
     def _serving(self, find: Find, usual: Codec = JSON_FORM) -> FastHandler:
-        """Find out in which form to answer first, so that even a missing password is answered in it."""
+        """Return a handler that chooses the response format first, so that even a missing password is answered in it."""
 
         def handler(request: FastRequest, reply: FastReply) -> None:
             codec = usual
@@ -98,7 +98,7 @@ class MessageEndpoints(PostEndpoints):
         return handler
 
     def _find_post(self, request: FastRequest) -> tuple[Codec, Served]:
-        """Finds the codec and handler of a post in any form or format; a malformed one is refused after authentication."""
+        """Return the codec and handler of a post in any format; a malformed post is refused after authentication."""
         if self._is_large(request):
             return CODECS.get(media_type_of(read_message_headers(request).content_type), JSON_FORM), partial(
                 self._post_large, False
@@ -107,7 +107,7 @@ class MessageEndpoints(PostEndpoints):
         return choose_response_codec(request, own), partial(self._post, own)
 
     def _find_operation(self, request: FastRequest) -> tuple[Codec, Served]:
-        """Finds the operation by the element in the SOAP Body; any other envelope is a post."""
+        """Return the operation named by the element in the SOAP Body; any other envelope is a post."""
         if self._is_large(request):
             return CODECS.get(media_type_of(read_message_headers(request).content_type), SOAP11), partial(
                 self._post_large, True
@@ -156,7 +156,7 @@ class MessageEndpoints(PostEndpoints):
         )
 
     def _next(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
-        """The next message as itself."""
+        """Return the next message in its external format, without an envelope of the network."""
         if request.method == b"HEAD":
             refusal = Refused("method.not-allowed", "Use GET to receive messages, which leases them")
             answer_refused(reply, codec, refusal, ((b"allow", b"GET"),))
@@ -168,7 +168,7 @@ class MessageEndpoints(PostEndpoints):
         self._hand_out(caller, request, reply, codec, PollStyle(asks, plain, large=False, write=write_next))
 
     def _hand_out(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec, how: PollStyle) -> None:
-        if reply.closed:  # it left while we found out who it is; what is handed out counts as tried
+        if reply.closed:  # the client disconnected during authentication; a hand-out would count as an attempt
             return
         wait = InterruptibleWait()
         wait.cancelled = self._ending
@@ -205,7 +205,7 @@ class MessageEndpoints(PostEndpoints):
     async def _written(
         self, caller: Caller, how: PollStyle, handed: list[HandedDelivery], into: Codec
     ) -> WrittenResponse:
-        """Return the answer with the deliveries, encoded in a thread where that takes long."""
+        """Return the response with the deliveries, encoded in a thread if that takes long."""
         size = sum(len(part.data) for one in handed for part in one.delivered.parts)
         if len(handed) <= WRITTEN_AT_ONCE and size <= WRITTEN_AT_ONCE_BYTES:
             return how.write(handed, into)
@@ -223,7 +223,7 @@ class MessageEndpoints(PostEndpoints):
         if delivered:
             tokens = tuple(message.token for message in delivered)
             settlement = Settlement(tokens=tokens, outcome=Outcome.NACK, reason="the poller left before the answer")
-            with contextlib.suppress(Unavailable):  # then they come again when the lease is over
+            with contextlib.suppress(Unavailable):  # then they are redelivered when the lease ends
                 await self._network.settle(caller, settlement)
 
     def _settle(self, caller: Caller, request: FastRequest, reply: FastReply, codec: Codec) -> None:
@@ -246,7 +246,7 @@ class MessageEndpoints(PostEndpoints):
     # --- SOAP --------------------------------------------------------------------------------------------------
 
     def _wsdl(self, request: FastRequest, reply: FastReply) -> None:
-        """The WSDL, for the address that was asked; an unknown Host header is not repeated in it."""
+        """Return the WSDL for the requested address; an unknown Host header is not repeated in it."""
         host = (request.header(b"host") or b"").decode("latin-1")
         base = self._own_address.url_at(host, secure=request.secure)
         reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8", ((b"cache-control", b"no-store"),))

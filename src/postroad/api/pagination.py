@@ -1,6 +1,6 @@
 """Cursor-based pagination: cursors are opaque, signed, and valid only for the query that produced them.
 
-Rule: no offsets. A cursor contains where the last page ended, so additions and removals shift nothing, and every page
+Rule: no offsets. A cursor contains the end of the last page, so additions and removals shift nothing, and every page
 costs the same. The signature covers the caller and the query, so a cursor is useless to anyone else.
 """
 
@@ -49,7 +49,7 @@ class CursorPage(NamedTuple):
 
 
 class Cursors:
-    """Makes and reads cursors with one key."""
+    """Creates and verifies cursors with one key."""
 
     def __init__(self, key: bytes) -> None:
         self._key = key
@@ -58,7 +58,7 @@ class Cursors:
         return base64.urlsafe_b64encode(self._signature(asked, position) + position.encode()).decode().rstrip("=")
 
     def read(self, asked: str, cursor: str) -> str:
-        """The position in a cursor; empty at the beginning."""
+        """Return the position in a cursor; empty for the first page."""
         if not cursor:
             return ""
         try:
@@ -71,7 +71,7 @@ class Cursors:
         return position
 
     def page(self, asked: str, query: PageQuery, items: Sequence[T], key: Callable[[T], str]) -> CursorPage:
-        """One page of items that are sorted by their key."""
+        """Return one page of items that are sorted by their key."""
         after = self.read(asked, query.cursor)
         rest = [item for item in items if key(item) > after] if after else list(items)
         shown = rest[: query.limit]
@@ -91,7 +91,7 @@ def question_key(name: str, request: Request) -> str:
 
 
 def link_to_next(request: Request, cursor: str) -> str:
-    """The Link field (RFC 8288) to the next page."""
+    """Return the Link field (RFC 8288) to the next page."""
     query = [(key, value) for key, value in request.query_params.multi_items() if key != "cursor"]
     return f'<{quote(request.url.path)}?{urlencode([*query, ("cursor", cursor)])}>; rel="next"'
 

@@ -1,4 +1,4 @@
-"""The message endpoints that post: one message, many in one call, and large ones, which are read in other processes.
+"""The message endpoints that post: one message, many in one call, and large ones, which other processes decode.
 
 Rule: every post is answered once, in the sender's own format, also if it is refused.
 """
@@ -39,7 +39,7 @@ from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody, ReadBody, read_bulk, read_post
 from postroad.flow.stages.posting import Answer, Posting, ReplayedResult, check_idempotency_key, compute_fingerprint
 
-AT_A_TIME = 500  # messages of a bulk that are posted at once, in some milliseconds
+AT_A_TIME = 500  # messages of a bulk that are posted at a time, in a few milliseconds
 NO_SOAP = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
 
 Served = Callable[[Caller, FastRequest, FastReply, Codec], None]
@@ -67,8 +67,8 @@ class PostEndpoints:
         self._bulk_limits = WireLimits(body_bytes=bulk_bytes)
         self._running: set[asyncio.Task[None]] = set()
         self._waiting: set[InterruptibleWait] = set()
-        self._writing = HeavyWork()  # of answers to polls; no poll waits for what else its organization has done
-        self._reader = reader  # of large bodies; None: all are read on the event loop
+        self._writing = HeavyWork()  # for poll responses, so that no poll waits for other work of its organization
+        self._reader = reader  # for large bodies; None: all are decoded on the event loop
         self._ending = False
 
     def _operation(self, name: str) -> Served | None:
@@ -101,7 +101,7 @@ class PostEndpoints:
         else:
             self._network.submit(caller, posting, answered)
 
-    # --- large bodies: read elsewhere, by turns of organizations ----------------------------------------------
+    # --- large bodies: decoded in other processes, fairly between organizations ------------------------------
 
     def _is_large(self, request: FastRequest) -> bool:
         return len(request.body) > LARGE_BYTES and self._reader is not None
@@ -226,7 +226,7 @@ class PostEndpoints:
     async def _submit_slices(
         self, caller: Caller, postings: list[Posting], places: list[int], answer: BulkAnswer
     ) -> None:
-        """Post many messages some at a time, so that others take their turn between them."""
+        """Post many messages, a limited number at a time, so that other requests are processed in between."""
         for first in range(0, len(postings), AT_A_TIME):
             some = places[first : first + AT_A_TIME]
 
@@ -237,7 +237,7 @@ class PostEndpoints:
             await asyncio.sleep(0)
 
     def rate(self, caller: Caller, posts: int) -> RateState:
-        """The state of the organization's rate limit after these posts."""
+        """Count these posts and return the state of the organization's rate limit."""
         own = _agreed_rate(self._network.directory, caller.organization)
         if not own and not self._limiter.per_s:
             return UNLIMITED
@@ -246,7 +246,7 @@ class PostEndpoints:
     def _later(
         self, work: Coroutine[Any, Any, None], request: FastRequest, reply: FastReply, codec: Codec
     ) -> asyncio.Task[None]:
-        """Runs work as a task; an internal error is answered too, so that the client does not wait for nothing."""
+        """Run work as a task; an internal error is answered too, so that the client does not wait indefinitely."""
 
         def ended(task: asyncio.Task[None]) -> None:
             error = None if task.cancelled() else task.exception()
@@ -267,13 +267,13 @@ class PostEndpoints:
 
 
 def _with_key(posting: Posting, key: str, place: int) -> Posting:
-    """A key for the call is one for each message in its place."""
+    """Return the posting with a key of its own, made of the call's key and the message's index."""
     mark = compute_fingerprint(msgspec.msgpack.encode(posting.message))
     return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark, bulk=key)
 
 
 def _agreed_rate(directory: Directory, organization: str) -> int:
-    """The rate agreed with the organization; 0 when it has the network's."""
+    """Return the organization's own rate; 0 if it has the network's default."""
     known: int | None = directory.cache.get(("rate", organization))
     if known is None:
         found = directory.organization(organization)

@@ -37,7 +37,7 @@ def problem(
     incident: str = "",
     headers: Mapping[str, str] | None = None,
 ) -> HttpProblem:
-    """The answer for a code, with its status and the headers that belong to it."""
+    """Return the response for a code, with its status and headers."""
     refusal = REFUSALS[code]
     content: dict[str, Any] = {
         "type": f"{PAGE}#{code}",
@@ -66,7 +66,7 @@ def problem_of(error: Refused | Unavailable) -> HttpProblem:
 
 
 def problem_bytes(status: int, code: str, detail: str) -> tuple[bytes, bytes]:
-    """Content type and body, for the HTTP front's own refusals."""
+    """Return content type and body, for refusals by the HTTP front."""
     if code not in REFUSALS:
         code = "internal" if status >= 500 else "request.malformed"
     content = {

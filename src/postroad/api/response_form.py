@@ -1,6 +1,6 @@
 """Detects the format of a post, and chooses the codec of its response.
 
-Rule: nothing is refused here. The error of an unrecognised post is passed on to the stage that knows the sender,
+Rule: nothing is refused here. The error of an unrecognised post is passed on to the stage that authenticates the sender,
 returned to the sender in their own format, and recorded like every other refusal.
 """
 
@@ -24,7 +24,7 @@ def detect_post_form(request: FastRequest) -> NativeForm | Refused | None:
 
 
 def choose_response_codec(request: FastRequest, own: NativeForm | Refused | None) -> Codec:
-    """The codec for the response to a post."""
+    """Return the codec for the response to a post."""
     if isinstance(own, NativeForm):
         return own.codec
     return choose_answer_codec(

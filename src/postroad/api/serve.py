@@ -36,7 +36,7 @@ HERE = re.compile(r"(.+\.)?localhost\.?(:[0-9]*)?", re.IGNORECASE)
 
 
 class StrictTransport:
-    """ASGI middleware around everything that people see."""
+    """ASGI middleware that adds Strict-Transport-Security to the responses of the application."""
 
     def __init__(self, app: ASGIApp, days: int) -> None:
         self._app = app
@@ -47,12 +47,12 @@ class StrictTransport:
             await self._app(scope, receive, send)
             return
 
-        async def told(event: Message) -> None:
+        async def send_with_header(event: Message) -> None:
             if event["type"] == "http.response.start":
                 MutableHeaders(scope=event)["Strict-Transport-Security"] = f"max-age={self._days * DAY_S}"
             await send(event)
 
-        await self._app(scope, receive, told)
+        await self._app(scope, receive, send_with_header)
 
 
 def _is_here(scope: Scope) -> bool:
@@ -61,13 +61,13 @@ def _is_here(scope: Scope) -> bool:
 
 DRAIN_S = 20.0
 RENEWED_EVERY_S = 10.0
-COLLECTED = (10_000, 5, 2_000)  # new objects, and how often they come before older ones are collected, too
+COLLECTED = (10_000, 5, 2_000)  # thresholds of Python's garbage collector
 
 log = logging.getLogger(__name__)
 
 
 async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pages: Pages | None = None) -> None:
-    """Listens as configured and calls ``on_listening`` with the address. Cancelling shuts down in order."""
+    """Listen as configured and call ``on_listening`` with the address. Cancelling shuts down in order."""
     settings = running.settings
     endpoints = MessageEndpoints(
         running.network,
@@ -105,7 +105,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
     )
     port = await server.start(settings.host, settings.port)
     own_address.listens_on(port)
-    on_listening(own_address.url)  # before anything else: clients on this machine find the network by it
+    on_listening(own_address.url)  # first: clients on this machine find the network by this address
     _tune_garbage_collector()
     try:
         await (_reload_renewed(front) if front is not None else asyncio.Event().wait())
@@ -117,7 +117,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
 def _tune_garbage_collector() -> None:
     """Exclude start-up objects from garbage collection and collect rarely, because messages contain no cycles.
 
-    A collection stops everything, up to a microsecond for each object. So it examines the newest 10,000 objects at a
+    A collection stops everything, for up to a microsecond per object. So it examines the newest 10,000 objects at a
     time, and after five such collections the newest 50,000. One request can create a million objects.
     """
     gc.collect()
@@ -126,18 +126,18 @@ def _tune_garbage_collector() -> None:
 
 
 async def _reload_renewed(front: TlsFront) -> None:
-    """Read the server's own certificate again when it was renewed on disk, for as long as we serve."""
+    """Reload the server's certificate whenever it is renewed on disk, until cancelled."""
     while True:
         await asyncio.sleep(RENEWED_EVERY_S)
         try:
             if front.reload_if_renewed():
                 log.info("the server's certificate was renewed")
-        except Misconfigured as fault:  # half written perhaps; until it is whole, the old one serves
+        except Misconfigured as fault:  # possibly half written; the old one is used until it is complete
             log.warning("the server's certificate cannot be read again: %s", fault)
 
 
 def _tls(running: RunningNetwork) -> TlsFront | None:
-    """TLS with the certificates that the directory knows, kept current as they come and go."""
+    """Return TLS with the client certificates of the directory, updated with every change; None without TLS."""
     settings = running.settings
     if not settings.tls_certificate:
         return None
@@ -150,7 +150,7 @@ def _tls(running: RunningNetwork) -> TlsFront | None:
         if trusted - registered or len(new) > len(trusted):
             front.trust([ssl.PEM_cert_to_DER_cert(pem) for pem in sorted(registered)])
         else:
-            for pem in new:  # one more is let in at once; rebuilding the set takes longer the more there are
+            for pem in new:  # a new one is added at once; rebuilding the set takes time for each certificate
                 front.admit(ssl.PEM_cert_to_DER_cert(pem))
         trusted.clear()
         trusted.update(registered)

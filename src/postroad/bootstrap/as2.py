@@ -27,7 +27,7 @@ def build_as2_partners(settings: Settings, own_address: OwnAddress) -> As2Partne
 
 
 def build_as2_url(own_address: OwnAddress, organization: str) -> str:
-    """The URL at which the AS2 partners of an organization reach it."""
+    """Return the URL at which the AS2 partners of an organization reach it."""
     return f"{own_address.url}{PATH}/{quote(organization, safe='')}"
 
 

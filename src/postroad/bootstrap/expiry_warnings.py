@@ -2,7 +2,7 @@
 
 It checks the credentials of services and people, the server's own certificate, the client certificates used in
 pushes, and both sides' certificates of AS2 partnerships; during a rollover, the certificate that lasts longest
-counts. A node logs each warning once, and after a restart again only what is due then.
+counts. A node logs each warning once; after a restart, it logs only the warning that is due then.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def list_as2_certificates(directory: Directory, secrets: Secrets) -> Iterator[Ex
             continue
         yield from _last(f"the AS2 certificate of {service.as2.name!r} ({service.address})", service.as2.certificates)
         if service.as2.secret_from:
-            with suppress(Misconfigured):  # messages fail with that, and say so
+            with suppress(Misconfigured):  # messages fail with this error, and report it
                 own = secrets.secret(service, service.as2.secret_from)
                 yield from _last(f"the network's AS2 certificate {service.as2.own_name!r} ({service.address})", (own,))
 
@@ -69,7 +69,7 @@ def list_server_certificate(settings: Settings) -> Iterator[Expiring]:
 
 
 def list_push_certificates(directory: Directory, secrets: Secrets) -> Iterator[Expiring]:
-    """The client certificates that the network shows when it pushes."""
+    """Yield the client certificates that the network uses for pushes."""
     for service in directory.services.values():
         for place in service.push.places if service.push is not None else ():
             if place.authentication is PushAuthentication.CERTIFICATE:
@@ -79,7 +79,7 @@ def list_push_certificates(directory: Directory, secrets: Secrets) -> Iterator[E
 def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Iterator[Expiring]:
     try:
         path = secrets.file(service, reference)
-    except Misconfigured:  # pushes fail with that, and say so
+    except Misconfigured:  # pushes fail with this error, and report it
         return
     yield from _file(f"the certificate {reference} for pushes to {service.address}", Path(path))
 

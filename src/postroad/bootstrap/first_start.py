@@ -38,7 +38,7 @@ def load_token_key(data: Path, secret: str) -> bytes:
 
 
 async def ensure_operator(network: Network, data: Path) -> str | None:
-    """Make the first operator of an empty network; returns its key, which is also kept in a private file."""
+    """Create the first operator of an empty network; returns the key, which is also stored in a private file."""
     if await _has_operator(network):
         return None
     key = api_key.make(network.randomness.bytes(api_key.RANDOM_BYTES))
@@ -54,7 +54,7 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
     _write_private(data / OPERATOR_KEY_FILE, key.text)
     try:
         await network.configuration.change("network", [build_save(operator), build_save(credential)], "first start")
-    except Refused:  # another node of the network was quicker, and has the key
+    except Refused:  # another node was faster, and has the key
         (data / OPERATOR_KEY_FILE).unlink()
         await _catch_up(network)
         return None
@@ -108,7 +108,7 @@ async def ensure_own_service(network: Network) -> None:
     changes = [build_save(own, 0), build_save(service), *build_address_claims(None, service, network.directory)]
     try:
         await network.configuration.change("network", changes, "first start")
-    except Refused:  # another node of the network was quicker
+    except Refused:  # another node was faster
         await _catch_up(network)
 
 
@@ -121,4 +121,4 @@ def _write_private(path: Path, text: str) -> None:
         file.flush()
         os.fsync(file.fileno())
     fresh.rename(path)
-    RealFiles().sync_directory(path.parent)  # tokens and pseudonyms that are given out from now on depend on it
+    RealFiles().sync_directory(path.parent)  # all later tokens and pseudonyms depend on this file

@@ -33,7 +33,7 @@ from postroad.services.exchange.callables import Callables
 from postroad.services.hosting.hosted_services import HostedServices
 
 MAX_WORKERS = 4
-READERS = 2  # so that one organization's large bodies do not keep others' waiting
+READERS = 2  # so that large bodies of one organization do not delay others
 
 log = logging.getLogger(__name__)
 
@@ -43,7 +43,7 @@ class HostedEngines(NamedTuple):
 
     live: Engines
     trials: Engines
-    reader: ReadingWorkers  # of large bodies
+    reader: ReadingWorkers  # decodes large bodies
 
 
 def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -> HostedEngines:

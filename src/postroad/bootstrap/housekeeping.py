@@ -1,8 +1,8 @@
 """Periodic tasks of a running network: follow directory changes, and drop old bodies.
 
 - On a shared network, notice what other nodes changed in the directory.
-- Where the settings say so, drop the bodies of messages that are old and settled. Their facts stay, so the audit trail,
-  ``verify`` and ``index rebuild`` stay whole.
+- If the settings require it, drop the bodies of old, settled messages. Their facts stay, so the audit trail,
+  ``verify`` and ``index rebuild`` remain complete.
 
 Rule: an error is logged once, and the task is tried again in the next cycle.
 """
@@ -44,7 +44,7 @@ async def drop_old_bodies(network: Network, journal: BodyRetention, keep_days: i
     """Drop bodies older than the retention time, until cancelled."""
     while True:
         try:
-            await network.wait_until_indexed()  # a dead letter that waits once more needs a body of long ago
+            await network.wait_until_indexed()  # a resent dead letter needs an old body
             before_seq = await find_retention_limit(network.index, network.clock.now_us() - keep_days * DAY_US)
             await journal.drop_bodies(before_seq)
         except (Unavailable, Misconfigured) as error:

@@ -14,5 +14,5 @@ def allow_open_files() -> None:
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     try:
         resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    except (ValueError, OSError):  # some systems name a most that they do not grant; then what is there must do
+    except (ValueError, OSError):  # some systems report a hard limit that they do not grant; the current limit stays
         return

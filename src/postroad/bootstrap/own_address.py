@@ -1,6 +1,6 @@
 """The external URL of this network, for links that return to it.
 
-Rule: the settings or the socket determine it. A client chooses the Host header, so a link made from an unknown one
+Rule: the settings or the socket determine it. A client chooses the Host header, so a link made from an unknown host
 could lead anywhere.
 """
 
@@ -27,7 +27,7 @@ class OwnAddress:
 
     @property
     def url(self) -> str:
-        """The external URL, without a trailing slash."""
+        """Return the external URL, without a trailing slash."""
         settings = self._settings
         scheme = "https" if settings.tls_certificate else "http"
         return settings.public_url.rstrip("/") or f"{scheme}://{self._host}:{self._port}"

@@ -32,7 +32,7 @@ def open_operator_secrets(settings: Settings) -> OperatorsSecrets:
 
 
 def build_push_checker(settings: Settings) -> PushChecker:
-    """Return the check of push settings, by the settings and secrets of this server."""
+    """Return the checker of push settings, with the settings and secrets of this server."""
     return PushChecker(_permission(settings), open_operator_secrets(settings))
 
 
@@ -56,7 +56,7 @@ async def find_unreachable_services(settings: Settings, services: Iterable[Servi
 
 
 async def _unreachable(url: str, permission: Permission, resolver: SystemResolver) -> str:
-    """Return why the URL cannot be reached; '' if it can, or if that is not known in time."""
+    """Return why the URL cannot be reached; empty if it can, or if the check takes too long."""
     destination = Destination.of(url)
     try:
         async with asyncio.timeout(MAX_RESOLVE_S):
@@ -73,7 +73,7 @@ async def _unreachable(url: str, permission: Permission, resolver: SystemResolve
 
 
 def start_pushing(settings: Settings, network: Network, partners: As2Partners, stack: AsyncExitStack) -> HttpPusher:
-    """Push messages until the stack is closed; returns the pusher, which can be used for more."""
+    """Push messages until the stack is closed; returns the pusher, which others may use too."""
     network.pushes.check_with(build_push_checker(settings).faults)
     pusher = HttpPusher(
         resolver=SystemResolver(),

@@ -2,7 +2,7 @@
 
 acceptance local:   segment files → SQLite (kept by the index process) or PostgreSQL index → local desk
 acceptance shared:  PostgreSQL journal → PostgreSQL index → shared desk
-index memory:       everything in memory, for tests and play
+index memory:       everything in memory, for tests and experiments
 
 Batchers start with the network, and stop before its stores.
 """
@@ -55,7 +55,7 @@ JOURNAL_FOLDER = "journal"
 
 
 class IndexUpdater(Protocol):
-    """Keeps an index up with its journal."""
+    """Updates an index from its journal."""
 
     def notify(self, seq: int) -> None: ...
 
@@ -71,15 +71,15 @@ class RunningNetwork:
     passwords: Passwords
     settings: Settings
     engines: Engines
-    trials: Engines  # for what people try and save
+    trials: Engines  # for trials and checks
     reader: BodyReader
     as2: As2Gateway
     own_address: OwnAddress
-    operator_key: str | None  # only at the very first start
-    require_index: Callable[[], None]  # raises Unavailable while the index is not kept up
+    operator_key: str | None  # only at the first start
+    require_index: Callable[[], None]  # raises Unavailable while the index is not updated
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
-        """Return all errors in an asset that is to be saved."""
+        """Return all errors in an asset before it is saved."""
         return await find_asset_errors(draft, self.trials)
 
 
@@ -91,8 +91,8 @@ class Store:
     index: IndexReader
     keeper: IndexUpdater
     desk: Desk
-    leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node does what one node does for all
-    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
+    leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
+    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
 
 
 @asynccontextmanager

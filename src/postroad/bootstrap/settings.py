@@ -27,13 +27,13 @@ SECRET = frozenset({"secret", "postgres"})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
-    # where journal, index and keys lie
+    # folder of journal, index and keys
     data: Path = Path("var/postroad")
-    # where the warehouse's tables lie, which the console reads; the folder "warehouse" in data when empty
+    # folder of the warehouse's tables, which the console reads; empty: the folder "warehouse" in data
     warehouse: str = ""
     # when a post is answered: "local" once this node's journal is durable, "shared" once PostgreSQL has committed it
     acceptance: str = "local"
-    # which index is kept: "sqlite", "postgres", or "memory" (nothing survives a restart; for tests and play)
+    # the index: "sqlite", "postgres", or "memory" (nothing survives a restart; for tests and experiments)
     index: str = "sqlite"
     # address of the PostgreSQL database, for acceptance "shared" and index "postgres"
     postgres: str = ""
@@ -41,22 +41,22 @@ class Settings:
     secret: str = ""
     # address the server listens on
     host: str = "127.0.0.1"
-    # port the server listens on; 0 takes a free one
+    # port the server listens on; 0: a free port
     port: int = 8470
     # PEM file with the server's certificate chain; needs tls_key
     tls_certificate: str = ""
     # PEM file with the private key of the server's certificate; needs tls_certificate
     tls_key: str = ""
-    # addresses of proxies whose Client-Cert, X-Forwarded-For and X-Forwarded-Proto headers are believed
+    # addresses of proxies whose Client-Cert, X-Forwarded-For and X-Forwarded-Proto headers are trusted
     trusted_proxies: tuple[str, ...] = ()
-    # for so many days browsers that came over TLS reach this host by TLS only, whatever its port; 0 says nothing of it
+    # days for which browsers that used TLS reach this host only by TLS, on any port (Strict-Transport-Security); 0: not sent
     strict_transport_days: int = 180
-    # the address people and clients use to reach the network, for the WSDL, links, and the way back from a provider's site; made
-    # from host and port when empty, so it is needed behind a proxy and where host is 0.0.0.0
+    # external URL of the network, for the WSDL, links, and the return from a provider's site; derived
+    # from host and port if empty, so it is required behind a proxy and if host is 0.0.0.0
     public_url: str = ""
-    # largest message, in bytes
+    # maximum size of a message, in bytes
     message_bytes: int = 10 << 20
-    # largest call that posts many messages, in bytes
+    # maximum size of a call that posts many messages, in bytes
     bulk_bytes: int = 32 << 20
     # posts per second allowed for each organization; 0 means no limit
     posts_per_s: int = 0
@@ -86,21 +86,21 @@ class Settings:
     least_free_bytes: int = 1 << 30
     # bodies of settled messages are dropped after this many days, while the audit trail stays; 0 keeps them
     keep_bodies_days: int = 0
-    # hand-outs of one delivery before it is given up and kept as a dead letter
+    # hand-outs of one delivery before it fails and becomes a dead letter
     attempts_most: int = 20
-    # seconds that one push may take, from resolving the name to the end of the answer
+    # maximum seconds for one push, from resolving the name to the end of the response
     push_timeout_s: int = 15
-    # bytes read of the answer to a push, which may carry a message
+    # maximum bytes of the response to a push, which may contain a message
     push_answer_bytes: int = 64 << 10
-    # host names and networks (10.1.0.0/16) outside the public Internet that pushes may reach, there also without TLS
+    # host names and networks (10.1.0.0/16) outside the public Internet that pushes may reach, with or without TLS
     push_allow_private: tuple[str, ...] = ()
     # public host names that may be pushed to without TLS; "*" for all
     push_allow_http: tuple[str, ...] = ()
-    # a PEM file with certificate authorities that are trusted for pushes, besides those of the machine
+    # a PEM file with certificate authorities that are trusted for pushes, in addition to those of the machine
     push_authorities: str = ""
-    # Python functions that bindings of exchanges may choose by name: "rush=mycompany.routing:is_rush"
+    # Python functions that bindings of exchanges may use by name: "rush=mycompany.routing:is_rush"
     routings: tuple[str, ...] = ()
-    # how much the server logs: debug, info, warning or error
+    # log level of the server: debug, info, warning or error
     log_level: str = "info"
 
     @property
@@ -167,7 +167,7 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
     return values
 
 
-# Variables that other parts of postroad read for themselves.
+# Variables that other parts of postroad read.
 OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python", "settings", "context"})
 
 
@@ -252,7 +252,7 @@ def _contradictions(settings: Settings) -> list[str]:
 
 
 def _forbidding(settings: Settings) -> list[str]:
-    """Return errors in the networks that pushes may reach, such as a mistyped network taken for a name."""
+    """Return errors in the networks that pushes may reach, such as a mistyped network that was read as a name."""
     faults: list[str] = []
     for name, lists in (
         ("push_allow_private", (settings.push_allow_private, ())),

@@ -28,8 +28,8 @@ class MonthDrafts:
     addresses: Mapping[str, str]  # of services, those that are gone too
 
 
-def load_drafts(folder: Path, house: str, period: str, books: BillingSettings, today: date) -> MonthDrafts:
-    month = read_month(folder, house, period)
+def load_drafts(folder: Path, organization: str, period: str, books: BillingSettings, today: date) -> MonthDrafts:
+    month = read_month(folder, organization, period)
     found = draft_invoices(period, month.counted, "", today, books)
     return MonthDrafts(made_at_us=month.made_at_us, invoices=tuple(found), addresses=month.addresses)
 

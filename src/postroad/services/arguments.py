@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from postroad.core.model.message import Argument
 from postroad.errors import Refused
 
-PREFIX = "xmlns:"  # xmlns:po = urn:po declares the prefix po for the paths in other arguments
+PREFIX = "xmlns:"  # xmlns:po = urn:po declares the prefix po for paths in other arguments
 
 
 class Arguments:

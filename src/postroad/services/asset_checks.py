@@ -32,7 +32,7 @@ async def find_asset_errors(draft: AssetDraft, engines: Engines) -> list[Documen
         case AssetKind.TABLE:
             return await run_off_loop(len(asset.content), find_table_errors, asset.content)
         case AssetKind.LIST:
-            return await run_in_thread(find_list_errors, asset.content, asset.service)  # it may have patterns
+            return await run_in_thread(find_list_errors, asset.content, asset.service)  # patterns are expensive
         case AssetKind.MAP:
             return await run_off_loop(len(asset.content), find_map_errors, asset.content)
         case AssetKind.QUERY:
@@ -81,6 +81,6 @@ async def _catalogue_faults(draft: AssetDraft, validator: Validator) -> list[Doc
 
 
 def _fault(refusal: Refused) -> DocumentError:
-    """Return the refusal as a Fault, with the location in the text unless it is there already."""
+    """Return the refusal as an error, with the location in the text unless the text already contains it."""
     named = refusal.pointer and refusal.pointer not in refusal.detail
     return DocumentError("", f"{refusal.pointer}: {refusal.detail}" if named else refusal.detail)

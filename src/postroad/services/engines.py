@@ -20,10 +20,10 @@ class Transformer(Protocol):
     """Runs XSLT 3.0; every error is a ``Refused``, and ``pointer`` names the line if known."""
 
     async def check(self, stylesheet: str) -> None:
-        """Compile it. ``stylesheet.invalid``: it does not compile."""
+        """Compile the stylesheet; raises Refused with ``stylesheet.invalid`` if that fails."""
 
     async def transform(self, stylesheet: str, document: bytes, parameters: Mapping[str, str]) -> bytes:
-        """Apply it to an XML document; the bytes are UTF-8, in the method that the stylesheet's ``xsl:output`` names.
+        """Apply the stylesheet to an XML document; returns UTF-8, in the method of the stylesheet's ``xsl:output``.
 
         ``transform.failed``: a run-time error, or the document cannot be read. ``transform.timeout``,
         ``transform.memory``, ``transform.output-too-large``: it exceeded a limit. ``transform.suspended``: it did so
@@ -32,7 +32,7 @@ class Transformer(Protocol):
         """
 
     async def close(self) -> None:
-        """Stop; calls under way and later ones are ``Unavailable``."""
+        """Stop; running and later calls raise ``Unavailable``."""
 
 
 class NullValidator:
@@ -55,5 +55,5 @@ class Engines:
     """The engines that run members' programs and do the heavy work of hosted services."""
 
     transformer: Transformer
-    judges: Mapping[DeciderLanguage, QueryEngine]  # who is asked about candidates of exchanges
+    judges: Mapping[DeciderLanguage, QueryEngine]  # evaluate the candidates of exchanges
     validator: Validator = NULL_VALIDATOR

@@ -38,12 +38,12 @@ class FilterService:
         try:
             return _returned(_why_not(rules, message, sender, Budget(AT_ONCE)), message)
         except TooMuchAtOnce:
-            pass  # not here: the traceback would keep the documents
+            pass  # raised below, since the traceback would keep the documents alive
         return _returned(await run_in_thread(_why_not, rules, message, sender, Budget()), message)
 
 
 async def _rules(asset: Asset, directory: Directory) -> FilterList:
-    """The list, read in a thread the first time that it is needed."""
+    """Return the parsed list; parsed in a thread at first use."""
     key = ("filter", asset.service, asset.name)
     found: FilterList | None = directory.cache.get(key)
     if found is None:
@@ -58,7 +58,7 @@ def _returned(why_not: str, message: Delivered) -> ServiceResult:
 
 
 def _why_not(rules: FilterList, message: Delivered, sender: Service | None, budget: Budget) -> str:
-    """Why the message is stopped; empty when it may pass."""
+    """Return why the message is stopped; empty if it passes."""
     names = set(sender.names) if sender is not None else {message.sender_gcid}
     if not rules.deny.isdisjoint(names):
         return f"from {message.sender}"

@@ -43,7 +43,7 @@ class JsonValues:
 
     def __init__(self, data: bytes, path: str) -> None:
         body = data.removeprefix(b"\xef\xbb\xbf")
-        decode(body, _ANY, DEFAULT_LIMITS)  # depth, names given twice, and what Python's own reader lets pass
+        decode(body, _ANY, DEFAULT_LIMITS)  # checks depth, repeated names, and syntax that Python's own parser accepts
         self._root = _held(json.loads(body, parse_float=JsonNumber, parse_int=JsonNumber))
         try:
             found = select_json(self._root, read_json_path(path))
@@ -58,7 +58,7 @@ class JsonValues:
         return tuple(json_text(scalar.value) for scalar in self._found)
 
     def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
-        """Return the document with other values; None removes the member, a value that is not named stays."""
+        """Return the document with replaced values; None removes the member, values without a replacement stay."""
         for scalar in self._found:
             text = json_text(scalar.value)
             if text in replacements:

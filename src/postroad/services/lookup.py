@@ -24,7 +24,7 @@ MISSING = ("keep", "error", "remove")
 
 class LookupService:
     def __init__(self) -> None:
-        self._tables: dict[str, LookupTable] = {}  # by their content; a new version of a table is another one
+        self._tables: dict[str, LookupTable] = {}  # by content; a new version is a new table
 
     async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         arguments = Arguments(message.arguments)
@@ -50,7 +50,7 @@ class LookupService:
 
 
 def _replacements(values: tuple[str, ...], mapping: Mapping[str, str], missing: str) -> dict[str, str | None] | None:
-    """Return the replacement for each value; None if a value is missing and must not be."""
+    """Return the replacement for each value; None if a missing value is an error."""
     replacements: dict[str, str | None] = {}
     for value in values:
         if (known := mapping.get(value.strip())) is not None:

@@ -16,7 +16,7 @@ from postroad.services.arguments import bad_argument
 MAX_COLUMNS = 100
 MAX_ROWS = 500_000
 MAX_FAULTS = 20
-MAPPINGS_KEPT = 8  # of one table; senders choose the columns, and there are thousands of pairs of them
+MAPPINGS_KEPT = 8  # of one table; senders choose the columns, and thousands of pairs are possible
 
 
 class LookupTable:

@@ -21,8 +21,8 @@ from postroad.services.arguments import Arguments
 from postroad.services.service import ServiceResult, Tools
 
 COPIES = "model.copies"
-NODE = "node"  # the argument or property by which a sender says at which of its nodes it publishes
-BESIDE = "#"  # in its place: beside the tree
+NODE = "node"  # the argument or property with which a sender chooses one of its nodes
+BESIDE = "#"  # instead of a node: beside the tree
 MAX_NAMED = 10
 
 

@@ -2,8 +2,8 @@
 
 The topic selects the operation. Arguments are those of the message:
 
-* ``provisioning.confirm``: ``GCID`` and ``token`` as they came to the provider's page; where a cookie is to be kept, the document
-  that ``cookie`` names by its id (the only document need not be named).
+* ``provisioning.confirm``: ``GCID`` and ``token`` as the provider's page received them; to store a cookie, the document
+  that ``cookie`` names by its id (optional if there is only one document).
 * ``provisioning.revoke``: ``GCID``.
 * ``cookie.register``: ``GCID`` of a sender, and the document as above; without one the cookie is removed.
 

@@ -37,7 +37,7 @@ class ServiceResult:
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     forwards: tuple[Forward, ...] | None = (
-        None  # of an exchange, a model or a splitter: what goes to which service; may be empty
+        None  # of an exchange, a model or a splitter: the messages to forward; may be empty
     )
 
 
@@ -73,16 +73,16 @@ class PartnerChannel(Protocol):
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
 
-    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None: ...
+    async def send(self, splitter: Service, delivered: Delivered, acknowledgment: AcknowledgmentToSend) -> None: ...
 
     async def record(
-        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+        self, splitter: Service, delivered: Delivered, all_received: Iterable[ReceivedAcknowledgments]
     ) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tools:
-    """What a service works with: the directory, its assets and the engines."""
+    """The tools of a service: the directory, its assets and the engines."""
 
     service: Service  # the hosted service itself
     directory: Directory
@@ -127,6 +127,6 @@ class HostedService(Protocol):
 
 @runtime_checkable
 class ForwardingService(HostedService, Protocol):
-    """A service that forwards messages in its own name; the host forwards, then asks for the answer."""
+    """A service that forwards messages in its own name; the host forwards them, then calls ``forwarded``."""
 
     async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult: ...

@@ -29,7 +29,7 @@ from postroad.services.service import ServiceResult, Tools
 INVALID = "document.invalid"
 ON_INVALID = ("reject", "mark")
 VALID, CHECKED, FAULTS = "validation.valid", "validation.checked", "validation.faults"
-FAULTS_CHARS = 4_000  # as much as a property can hold
+FAULTS_CHARS = 4_000  # maximum of a property
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class ValidationService:
 
 
 class ValidationTools(Protocol):
-    """What validation needs; the tools of a running service have it."""
+    """The tools that validation needs; ``Tools`` of a running service has them."""
 
     @property
     def service(self) -> Service: ...

@@ -40,7 +40,7 @@ class ElementSpan(NamedTuple):
     """The byte range of an element; ``attributes`` are its names in written order."""
 
     start: int
-    closing: int  # where the next end tag begins, which is its own where it has no elements inside
+    closing: int  # start of the next end tag; its own if it contains no elements
     attributes: tuple[str, ...]
 
 
@@ -58,7 +58,7 @@ def _read_path(path: str, namespaces: tuple[tuple[str, str], ...]) -> XmlPath:
 
 
 class XmlValues:
-    """The values that a path leads to in one document."""
+    """The values that a path selects in one document."""
 
     def __init__(self, data: bytes, path: str, namespaces: Mapping[str, str]) -> None:
         self._utf8 = to_utf8(data)
@@ -108,7 +108,7 @@ def _targets(root: Tree, path: XmlPath, written: str) -> list[ValueTarget]:
 
 
 def _numbers(root: Tree, elements: Collection[Tree]) -> dict[Tree, int]:
-    """The places of these elements in document order, counted no further than the last of them."""
+    """Return the positions of these elements in document order."""
     wanted, numbers = set(elements), dict[Tree, int]()
     for number, element in enumerate(root.iter("*")):
         if len(numbers) == len(wanted):
@@ -154,8 +154,8 @@ class _Recorder:
 
     def __init__(self, scanner: Scanner, wanted: set[int]) -> None:
         self._wanted = wanted
-        self._number = -1  # of the element that began last
-        self._found: tuple[int, int, tuple[str, ...]] | None = None  # begun and not ended yet
+        self._number = -1  # of the latest start tag
+        self._found: tuple[int, int, tuple[str, ...]] | None = None  # the open element
         self.spans: dict[int, ElementSpan] = {}
         self.scanner = scanner
         scanner.ordered_attributes = True
@@ -164,7 +164,7 @@ class _Recorder:
     def started(self, _name: str, attributes: list[str]) -> None:
         self._number += 1
         if self._number in self._wanted:
-            self._keep()  # of an element around this one, of which only attributes are wanted
+            self._keep()  # of an outer element, of which only attributes are wanted
             self._found = (self._number, self.scanner.CurrentByteIndex, tuple(map(_qualified, attributes[::2])))
             self.scanner.EndElementHandler = self.ended
 
@@ -205,7 +205,7 @@ def escape_text(text: str) -> bytes:
 
 
 def splice_bytes(data: bytes, splices: list[Splice]) -> bytes:
-    """The bytes with pieces of them replaced; the pieces do not overlap."""
+    """Return the bytes with some ranges replaced; the ranges must not overlap."""
     pieces, position = [], 0
     for start, end, new in sorted(splices):
         pieces += [data[position:start], new]

@@ -1,1 +1,1 @@
-"""Desks own the keys seen, the queue heads and the leases: ``local`` in memory, ``shared`` in PostgreSQL."""
+"""Desks keep used keys, queue heads and leases: the local desk in memory, the shared desk in PostgreSQL."""

@@ -1,8 +1,8 @@
 """Group commit without timers: steps that arrive while a group is being synced form the next group.
 
 Rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
-network makes large groups by itself; an idle one commits a single step at once. Steps of receivers that use no keys
-go before steps of senders: they cost almost nothing, and a receiver that waited behind every bulk would fall behind
+network forms large groups by itself; an idle one commits a single step at once. Steps of receivers without keys
+are first: they cost almost nothing, and a receiver that waited behind every bulk would fall behind
 the senders. All other steps keep their order of arrival.
 """
 
@@ -21,9 +21,9 @@ from postroad.ports import JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
 
-GROUP_BYTES = 256 << 10  # larger groups cost more per record, and make everyone wait longer
+GROUP_BYTES = 256 << 10  # larger groups cost more per record and delay every step
 WAITING_BYTES = 64 << 20
-OVERHEAD_BYTES = 512  # what a step weighs beside its body
+OVERHEAD_BYTES = 512  # estimated bytes of a step without its body
 RECEIVERS_DO = frozenset((DeliveriesAcknowledged, DeliveriesLeased))
 
 UNCERTAIN = "It is unknown whether this was stored; try again, using the same handle or Idempotency-Key for a post"
@@ -32,11 +32,11 @@ Done = Callable[[StepOutcome], None]
 DoneAll = Callable[[list[StepOutcome]], None]
 Submitted = tuple[
     Sequence[JournalStep], int, Done | None, DoneAll | None
-]  # steps, what they weigh, and who is notified: of one, of all
+]  # steps, their bytes, and the callbacks: for one outcome, for all outcomes
 
 
 class GroupCommit:
-    """Collects steps and hands them over in groups, one group at a time."""
+    """Collects steps and commits them in groups, one group at a time."""
 
     def __init__(
         self,
@@ -65,7 +65,7 @@ class GroupCommit:
         self._add((step,), OVERHEAD_BYTES + (len(body) if body else 0), done, None)
 
     def submit_many(self, steps: Sequence[JournalStep], done: DoneAll) -> None:
-        """Add steps that are answered together; they go into one group."""
+        """Add steps whose outcomes are reported together; they are committed in one group."""
         size = len(steps) * OVERHEAD_BYTES + sum([len(step.body) for step in steps if step.body])
         self._add(steps, size, None, done)
 
@@ -90,7 +90,7 @@ class GroupCommit:
         return await future_of(partial(self.submit, step))
 
     async def close(self) -> None:
-        """Finish what was submitted, then stop."""
+        """Commit the submitted steps, then stop."""
         if self._task is None:
             return
         await self._idle.wait()
@@ -108,7 +108,7 @@ class GroupCommit:
             self._idle.set()
 
     async def _gather(self) -> None:
-        """Let the loop read what has arrived, while each round adds steps and the group is not full.
+        """Let the event loop read arrived requests while each round adds steps and the group is not full.
 
         A sync costs as much as several messages, so steps that have already arrived join the group; the group waits
         for no others.

@@ -37,31 +37,31 @@ from postroad.core.projection.project import settled_by_post
 from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
 from postroad.ports import BodyAt, Clock
 
-MAX_RECENT = 20_000  # settled deliveries remembered, so that a prompt response needs no look into the index
+MAX_RECENT = 20_000  # settled deliveries kept in memory, so that a prompt response needs no index query
 WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
 
 
 class HotState:
     def __init__(self, clock: Clock, *, head_most: int = MAX_HEAD) -> None:
         self.keys = SeenKeys()
-        self.flagged = SeenKeys()  # handles that were accepted as possible duplicates: few, so nearly always complete
+        self.flagged = SeenKeys()  # handles accepted as possible duplicates: few, so nearly always complete
         self.applied_seq = 0
-        # The last entry that changed a delivery which is still to be read from the index: an index that does not know it
-        # may call waiting what has come to its end.
+        # The last entry that changed a delivery that is not in memory. An index without this entry may report an ended
+        # delivery as waiting.
         self.index_must_know = 0
         self._clock = clock
         self._head_most = head_most
         self._boxes: dict[str, Mailbox] = {}
         self._open: dict[int, Mailbox] = {}
         self._held: dict[int, Queued] = {}
-        self._settling: set[int] = set()  # also those that are not in memory, which must not be loaded now
+        self._settling: set[int] = set()  # also deliveries that are not in memory, and must not be loaded now
         self._recent: OrderedDict[int, FoundDelivery] = OrderedDict()
-        self._over: OrderedDict[int, None] = OrderedDict()  # all that ended of late, also what was not in memory
+        self._over: OrderedDict[int, None] = OrderedDict()  # recently ended, also if not in memory
         self._arrivals: defaultdict[str, set[asyncio.Future[None]]] = defaultdict(set)
-        self._hastened_us: dict[str, int] = {}  # by recipient, when pushes that were put off became available at once
+        self._hastened_us: dict[str, int] = {}  # by recipient: when waiting push retries were made available
         self._warm_bytes = 0
         self._woken = False
-        # By type rather than by isinstance: this runs for every entry there is.
+        # By type rather than by isinstance: this runs for every entry.
         self._effects: dict[type, Callable[[Any, int, BodyAt | None, bytes | None], None]] = {
             MessagePosted: self._apply_post,
             InvocationReturned: self._apply_return,
@@ -82,7 +82,7 @@ class HotState:
         self._loads = 0
         self._closed_while_loading: set[int] = set()
 
-    # --- looking -------------------------------------------------------------------------------------------------
+    # --- queries -------------------------------------------------------------------------------------------------
 
     def mailbox(self, recipient: str) -> Mailbox:
         box = self._boxes.get(recipient)
@@ -99,15 +99,15 @@ class HotState:
         return self._recent.get(number)
 
     def is_open(self, number: int) -> bool:
-        """Whether the delivery waits in memory, as every one does that was handed out: neither ended nor in a batch."""
+        """Whether the delivery is in memory, like every one that was handed out, and neither ended nor in a batch."""
         return number in self._open
 
     def is_over(self, number: int) -> bool:
-        """Whether the delivery ended a moment ago."""
+        """Whether the delivery ended recently."""
         return number in self._over
 
     def has_key(self, key: int) -> bool:
-        """Whether an entry of late has used the key."""
+        """Whether a recent entry used the key."""
         return self.keys.has(key) or (key >= FLAGGED_FROM and self.flagged.has(key))
 
     def decides(self, key: int) -> bool:
@@ -135,7 +135,7 @@ class HotState:
                 self._closed_while_loading.clear()
 
     def load(self, box: Mailbox, queued: Queued) -> None:
-        """A waiting delivery was found in the index; one that is being settled is held until that is certain."""
+        """Add a waiting delivery from the index; one that is being settled is held until the outcome is known."""
         number = queued.number
         if number in self._open or number in self._recent or number in self._closed_while_loading:
             return
@@ -146,7 +146,7 @@ class HotState:
             self._held[number] = queued
 
     def adopt(self, box: Mailbox, queued: Queued) -> None:
-        """Adds a waiting delivery from the index behind the head; from now on it is offered from memory."""
+        """Add a waiting delivery from behind the head; from now on it is offered from memory."""
         if not self.known(queued.number):
             box.adopt(queued)
             self._open[queued.number] = box
@@ -163,7 +163,7 @@ class HotState:
         return hastened
 
     def is_hastened(self, recipient: str, put_off_at_us: int) -> bool:
-        """Whether a push that was put off then need not wait any more."""
+        """Whether a push retry that was scheduled at ``put_off_at_us`` no longer has to wait."""
         return put_off_at_us <= self._hastened_us.get(recipient, 0)
 
     def wake(self, recipient: str) -> None:
@@ -182,10 +182,10 @@ class HotState:
         woken, self._woken = self._woken, False
         return woken
 
-    # --- settling in two moves: hold when submitted, apply or release when the outcome is known --------------------
+    # --- settling in two steps: hold when submitted, apply or release when the outcome is known --------------------
 
     def hold(self, entry: Entry) -> tuple[int, ...]:
-        """Keep deliveries that the entry will settle, or put into a batch, from being handed out meanwhile.
+        """Do not hand out deliveries that the entry will settle or add to a batch, until its outcome is known.
 
         Returns those that were not held yet.
         """
@@ -210,7 +210,7 @@ class HotState:
                 self.wake(queued.recipient)
 
     def apply(self, entry: Entry, seq: int, body: BodyAt | None, data: bytes | None) -> None:
-        """An entry is durable: let it take effect."""
+        """Apply a durable entry to memory."""
         self.applied_seq = seq
         take_effect = self._effects.get(type(entry))
         if take_effect is not None:
@@ -235,7 +235,7 @@ class HotState:
                     expires_at_us=entry.expires_at_us,
                 )
                 self._offer(queued, data)
-        if entry.ends is not None:  # before what it answers: a delivery that is given up was not delivered
+        if entry.ends is not None:  # before ``answers``: a delivery that failed was not delivered
             self._close(entry.ends.delivery, FINAL[entry.ends.state])
         if entry.answers is not None:
             self._close(entry.answers.delivery, DeliveryState.DELIVERED)
@@ -244,7 +244,7 @@ class HotState:
         self.keys.remember(unique_keys(entry), seq)
         found = self.find(entry.delivery)
         self._close(entry.delivery, DeliveryState.DELIVERED)
-        if found is None:  # answered long after it was handed out: the next hop will be read from the index
+        if found is None:  # answered long after the hand-out: the next hop is read from the index
             self._spill(entry.next, seq)
             return
         queued = Queued(
@@ -263,7 +263,7 @@ class HotState:
     def _apply_resend(self, entry: DeliveryResent, seq: int, *_: object) -> None:
         self.keys.remember(unique_keys(entry), seq)
         found = self.find(entry.delivery)
-        if found is None:  # it failed long ago: it will be read from the index
+        if found is None:  # it failed long ago: it is read from the index
             self._spill(entry.next, seq)
             return
         number = delivery_number(seq, 0)
@@ -294,7 +294,7 @@ class HotState:
             self._close(number, FINAL[entry.state])
 
     def _apply_batches(self, entry: BatchesChanged, seq: int, *_: object) -> None:
-        """Leaves deliveries that joined a batch to the index, since they are not handed out."""
+        """Remove deliveries that joined a batch from memory, since they are not handed out."""
         self.keys.remember(unique_keys(entry), seq)
         for number in entry.deliveries:
             self._take_out(number)
@@ -322,7 +322,7 @@ class HotState:
         self.wake(entry.service)
 
     def _spill(self, recipient: str, seq: int) -> None:
-        """Leave the deliveries that this entry queues to the index."""
+        """Leave the deliveries that this entry queues only in the index."""
         self.mailbox(recipient).spilled_to = delivery_number(seq, 0)
         self.wake(recipient)
 
@@ -370,16 +370,16 @@ SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
 
 
 def is_plain_post(entry: Entry) -> bool:
-    """Whether it is a post that ends nothing, as most entries are."""
+    """Whether the entry is a post that settles and ends nothing, like most entries."""
     return type(entry) is MessagePosted and entry.answers is None and entry.ends is None
 
 
 def list_ended_deliveries(entry: Entry) -> tuple[int, ...]:
-    """The deliveries that come to their end with this entry."""
+    """Return the deliveries that this entry ends."""
     settles = SETTLES.get(type(entry))
     return settles(entry) if settles is not None else ()
 
 
 def list_batched_deliveries(entry: Entry) -> tuple[int, ...]:
-    """The deliveries that join a batch with this entry."""
+    """Return the deliveries that this entry adds to a batch."""
     return entry.deliveries if type(entry) is BatchesChanged else ()

@@ -9,13 +9,13 @@ from postroad.core.model.selector import Selector
 
 
 class LeaseTerms(NamedTuple):
-    """Which deliveries a claim asks for, and how often one may be handed out."""
+    """Which deliveries a claim requests, and how often one may be handed out."""
 
     selector: Selector
     attempts_most: int
-    up_to: int  # the highest number that is asked for
-    early: bool = False  # also what waits for its next push
-    searched_to: int = 0  # up to here, all that the selector asks for is in memory
+    up_to: int  # the highest requested number
+    early: bool = False  # include deliveries that wait for a push retry
+    searched_to: int = 0  # up to this number, all matching deliveries are in memory
 
     def take(self, box: Mailbox, most: int, now: float, now_us: int) -> ClaimedDeliveries:
         """Lease up to ``most`` deliveries of the mailbox, until their hand-out is recorded."""

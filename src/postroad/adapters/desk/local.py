@@ -1,10 +1,10 @@
 """The local desk: keys, queue heads and leases in memory, durable through this node's own journal.
 
-Rules: a step takes effect in memory only after its group is durable. A delivery that is being settled is out of the
+Rules: a step takes effect in memory only after its group is durable. A delivery that is being settled is removed from the
 mailbox from the moment the step is submitted, so it cannot be handed out again. A claim returns after its hand-out is
 durable; if the hand-out cannot be written, its deliveries return to the mailbox with their previous attempt number.
 Lease ends are only in memory: after a crash the delivery is handed out earlier, as the next attempt. Everything can
-be rebuilt from the index once that has caught up with the journal.
+be rebuilt from the index once the index has caught up with the journal.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class LocalDesk(LocalQueues):
         self._on_committed = on_committed
 
     async def open(self) -> None:
-        """Take over from the index, which must have caught up with the journal before."""
+        """Load the state from the index, which must have caught up with the journal."""
         self._hot.applied_seq = (await self._index.position()).seq
         for recipient, _ in await self._index.query("mailboxes"):
             self._hot.mailbox(recipient).spilled_to = delivery_number(self._hot.applied_seq, 0)
@@ -64,7 +64,7 @@ class LocalDesk(LocalQueues):
 
     @property
     def applied_seq(self) -> int:
-        """The last durable entry that has taken effect."""
+        """Return the number of the last entry that was applied."""
         return self._hot.applied_seq
 
     # --- writing -------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class LocalDesk(LocalQueues):
 
         try:
             self._group.submit(step, settled)
-        except Unavailable:  # no one will be notified of an outcome
+        except Unavailable:  # the step was not submitted, so no outcome follows
             self._hot.release(held)
             raise
 
@@ -105,7 +105,7 @@ class LocalDesk(LocalQueues):
         ]
 
     def _conflicts(self, steps: Sequence[JournalStep]) -> dict[int, Conflict]:
-        """Conflicts by step position: an earlier entry, durable already or in the same group."""
+        """Return conflicts with earlier entries, durable or in the same group, by step position."""
         conflicts: dict[int, Conflict] = {}
         used: set[int] = set()
         ended: set[int] = set()
@@ -118,7 +118,7 @@ class LocalDesk(LocalQueues):
                 used.update(step.keys)
                 ended.update(list_ended_deliveries(step.entry))
                 gathered.update(list_batched_deliveries(step.entry))
-            else:  # it is not written, and has no effect on those that follow
+            else:  # it is not written, and does not affect later steps
                 conflicts[place] = conflict
         return conflicts
 
@@ -136,12 +136,12 @@ class LocalDesk(LocalQueues):
         return None
 
     async def _resolved(self, step: JournalStep, conflict: Conflict) -> StepOutcome:
-        """A conflict is answered with the entry it collided with, which is durable by now."""
+        """Return the conflict with the session of the entry that it collided with, which is durable by now."""
         if not conflict.key:
             return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
         try:
             first = await self.seen(conflict.key)
-        except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
+        except Unavailable as unavailable:  # concerns only this step; the others of the group are stored
             return unavailable
         if first is None:
             return Unavailable("network.unavailable", NOT_STORED_EITHER)
@@ -166,7 +166,7 @@ class LocalDesk(LocalQueues):
             seq += 1
         self._on_committed(appended.head.seq)
         if self._hot.take_woken():
-            # Pollers first: answers to posters bring the next posts, which the loop would read before it came to them.
+            # Pollers first: answers to posters cause new posts, which the event loop would read before it reaches pollers.
             await asyncio.sleep(0)
         return [Committed(number) for number in range(appended.first_seq, seq)]
 

@@ -1,4 +1,4 @@
-"""The local desk's queues: hand out deliveries from memory and the index, and end those that no one may have.
+"""The local desk's queues: hand out deliveries from memory and the index, and end expired or exhausted ones.
 
 Rules: a claim returns after its hand-out is durable; if that cannot be written, its deliveries return to the mailbox
 with their previous attempt number. Only the head of a long queue is in memory; the rest is read from the index, page
@@ -29,10 +29,10 @@ from postroad.core.projection.queries import DELIVERY, QUERIES
 from postroad.errors import Unavailable
 from postroad.ports import Clock, Committed, EndJourney, IndexReader, JournalStep, StepOutcome
 
-SEARCH_AGAIN_S = 60.0  # what a search has found is in memory from then on
+SEARCH_AGAIN_S = 60.0  # seconds; deliveries that a search found stay in memory
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 RECIPIENT = DELIVERY.index("recipient")
-ENDED_AT_ONCE = 500  # journeys that a claim finds expired or exhausted
+ENDED_AT_ONCE = 500  # expired or exhausted journeys that are ended together
 
 
 class LocalQueues:
@@ -86,19 +86,19 @@ class LocalQueues:
                 if handed_out:  # these are recorded
                     return handed_out
                 raise
-            # Another delivery takes the place of each one that was settled while the hand-out was written.
+            # Replace each delivery that was settled while the hand-out was written.
             handed_out = [queued for queued in handed_out if box.get(queued.number) is queued]
             if len(handed_out) == taken:
                 break
         return handed_out
 
     async def _leased(self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int) -> list[Queued]:
-        """Lease up to ``most`` that wait, in memory or in the index, until their hand-out is recorded."""
+        """Lease up to ``most`` waiting deliveries, in memory or in the index, until their hand-out is recorded."""
         leased: list[Queued] = []
         try:
             await self._lease(mailbox, box, terms, most, leased)
-            # While this claim waited for something to be ended or read, one of these may have been settled with an older
-            # token. Another delivery takes its place, or the caller would conclude that the mailbox is empty.
+            # While this claim waited for the index or for journeys to end, a delivery may have been settled with an older
+            # token. It is replaced, or the caller would conclude that the mailbox is empty.
             while len(still := [queued for queued in leased if box.get(queued.number) is queued]) < len(leased):
                 leased[:] = still
                 await self._lease(mailbox, box, terms, most, leased)
@@ -116,10 +116,10 @@ class LocalQueues:
             await self._take(box, terms, most, leased)
 
     async def _recorded(self, mailbox: str, box: Mailbox, leased: list[Queued], lease_s: float) -> list[Queued]:
-        """Make the hand-out durable; returns the deliveries that no one settled or returned in the meantime."""
+        """Make the hand-out durable; returns the deliveries that were not settled or returned in the meantime."""
         future: asyncio.Future[StepOutcome] = asyncio.get_running_loop().create_future()
 
-        def done(outcome: StepOutcome) -> None:  # runs even if the caller is gone
+        def done(outcome: StepOutcome) -> None:  # runs even if the caller was cancelled
             if isinstance(outcome, Unavailable):
                 self._take_back(mailbox, box, leased)
             else:
@@ -136,7 +136,7 @@ class LocalQueues:
         return leased
 
     def _take_back(self, mailbox: str, box: Mailbox, leased: list[Queued]) -> None:
-        """These were not handed out: they wait again, at their old places."""
+        """Return deliveries that were not handed out to their old positions."""
         for queued in leased:
             box.undo_hand_out(queued)
         if leased:
@@ -159,7 +159,7 @@ class LocalQueues:
         waiting.add(future)
         timer = loop.call_later(timeout_s, _resolve, future)
         try:
-            await future  # and nothing around it: each step between an arrival and its poller is a turn of a busy loop
+            await future  # directly: each await between an arrival and its poller costs a turn of a busy loop
         finally:
             timer.cancel()
             waiting.discard(future)
@@ -185,7 +185,7 @@ class LocalQueues:
                 await self._end_journeys(journeys[start : start + ENDED_AT_ONCE], state, reason, left)
             if left:
                 await self._end_plain(tuple(left), state, reason)
-        except BaseException:  # also when the caller is cancelled: the next claim looks at it again
+        except BaseException:  # also when the caller is cancelled: the next claim checks again
             for queued in left.values():
                 if self._hot.is_open(queued.number):
                     box.reopen(queued)
@@ -204,7 +204,7 @@ class LocalQueues:
                 raise error
 
     async def _end_plain(self, numbers: tuple[int, ...], state: str, reason: Reason) -> None:
-        """End deliveries, except those that another step has ended in the meantime: a delivery has one end."""
+        """End deliveries, except those that another step has ended in the meantime."""
         while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
             text, why = reason_text(reason), stored_reason(reason)
             entry = DeliveriesEnded(self._clock.now_us(), "network", state, text, numbers, why=why)
@@ -214,10 +214,10 @@ class LocalQueues:
             if isinstance(outcome, Committed):
                 return
 
-    # --- the part of a queue that lies in the index --------------------------------------------------------------
+    # --- the part of a queue that is in the index ----------------------------------------------------------------
 
     async def _refill(self, mailbox: str, box: Mailbox) -> None:
-        """Load the next part of a long queue; the index need not have caught up while it fills a page."""
+        """Load the next part of a long queue; the index need not have caught up if it fills a page."""
         async with self._refilling.setdefault(mailbox, asyncio.Lock()):
             with self._hot.loading():
                 most, reach = self._pages.rows, self._hot.index_must_know
@@ -234,9 +234,9 @@ class LocalQueues:
                 box.spilled_to = 0
 
     async def _page(self, mailbox: str, after: int, most: int, reach: int) -> list[tuple[Any, ...]]:
-        """Deliveries waiting after a number, from an index that has at least the entries up to ``reach``."""
+        """Return deliveries waiting after a number, from an index that has at least the entries up to ``reach``."""
         await self._wait_for_entry(reach)
-        # A database that has crashed may have lost what it had said it had, and what it lost would never be read.
+        # A crashed database may have lost rows that it had confirmed; these would never be read.
         require_no_gap((await self._index.position()).seq, reach)
         return await self._index.query("mailbox", mailbox, after, most)
 
@@ -254,7 +254,7 @@ class LocalQueues:
         await self._end_taken(box, terms, taken)
 
     async def _rows_named(self, mailbox: str, box: Mailbox, selector: Selector) -> list[tuple[Any, ...]]:
-        """The deliveries of one transaction that wait in this mailbox, and are not in memory."""
+        """Return the waiting deliveries of one transaction that are not in memory."""
         transaction = selector.transaction
         if not transaction:
             messages = await self._index.query("message", selector.session)
@@ -265,7 +265,7 @@ class LocalQueues:
         return [row for row in found if row[COLUMN["state"]] == DeliveryState.QUEUED]
 
     async def _search(self, mailbox: str, box: Mailbox, terms: LeaseTerms, most: int, taken: ClaimedDeliveries) -> None:
-        """Look at the queue for a bounded time, from where the last claim with this selector stopped."""
+        """Search the queue for a limited time, from where the last claim with this selector stopped."""
         began = self._clock.monotonic()
         after, through = max(box.loaded_to, self._searches.begin(mailbox, terms.selector, began)), False
         while len(taken.leased) < most and not through:
@@ -282,7 +282,7 @@ class LocalQueues:
         return self._searches.is_under_way(mailbox, selector)
 
     def _sort_rows(self, rows: list[Any], box: Mailbox, terms: LeaseTerms, most: int, taken: ClaimedDeliveries) -> int:
-        """Lease those that are asked for; returns the last number that was looked at."""
+        """Lease the matching deliveries; returns the last number that was checked."""
         now, now_us = self._clock.monotonic(), self._clock.now_us()
         number = 0
         for row in rows:
@@ -295,11 +295,11 @@ class LocalQueues:
             self._hot.adopt(box, queued)
             if queued.available_at <= now:
                 terms.take_one(box, number, now_us, taken)
-            elif box.get(number) is queued:  # it comes in its time, from memory
+            elif box.get(number) is queued:  # it is offered from memory when it is due
                 box.give_back(number, queued.available_at)
         return number
 
-    # --- looking up ----------------------------------------------------------------------------------------------
+    # --- lookups -------------------------------------------------------------------------------------------------
 
     async def find(self, number: int) -> FoundDelivery | None:
         if (found := self._hot.find(number)) is not None:

@@ -1,6 +1,6 @@
 """Pages of long queues, read from the index: how many rows a page has, and headers that deliveries share.
 
-Rules: a page stays within some megabytes. A row contains the whole header of its message, from a few hundred bytes to a
+Rules: a page has at most a few megabytes. A row contains the whole header of its message, from a few hundred bytes to a
 megabyte for one with ten thousand recipients; so the first page is small, and each later page is as large as the rows of
 the previous one allow. A long header is decoded once, however many deliveries it has: it names every recipient, and if
 each delivery kept its own, ten thousand deliveries of one message would need a hundred million recipients. Entries are
@@ -34,9 +34,9 @@ class PageSize:
             self.rows = max(self._least, min(self._most, PAGE_BYTES // each, 4 * self.rows))
 
 
-LONG_BYTES = 4 << 10  # a shorter header is quicker decoded than looked for
-GATHERED_BYTES = 8 << 20  # of headers, after which unneeded ones are dropped
-OURS = 2  # references to a message that no one else knows: the table's, and the question's own
+LONG_BYTES = 4 << 10  # decoding a shorter header is faster than looking it up
+GATHERED_BYTES = 8 << 20  # of headers, after which unused ones are dropped
+OURS = 2  # references to an unused message: the table's, and that of the check itself
 
 
 class KnownMessages:
@@ -48,7 +48,7 @@ class KnownMessages:
         return len(self._by_seq)
 
     def message(self, row: tuple[Any, ...]) -> MessagePosted:
-        """The message of a row of one of the queries that ``found_from_row`` reads."""
+        """Return the message of a row from a query that ``found_from_row`` reads."""
         header_bytes, seq = len(row[COLUMN["header"]]), row[COLUMN["message_seq"]]
         if header_bytes < LONG_BYTES:
             return message_from_row(row)

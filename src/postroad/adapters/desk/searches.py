@@ -13,15 +13,15 @@ from typing import NamedTuple
 from postroad.core.model.selector import Selector
 
 SEARCH_S = 0.5
-PAGE_ROWS = 256  # decoded at a time, while everything else waits
+PAGE_ROWS = 256  # decoded at a time, which blocks the event loop
 MAX_SEARCHES = 1_000
 
 Key = tuple[str, type[Selector], Selector]
 
 
 class Search(NamedTuple):
-    after: int  # the last number that was looked at
-    began_at: float | None  # when the time began in which it is not repeated; None: it is not through
+    after: int  # the last number that was checked
+    began_at: float | None  # when the search was completed; None: it is not complete
 
 
 class Searches:
@@ -30,14 +30,14 @@ class Searches:
         self._searches: OrderedDict[Key, Search] = OrderedDict()
 
     def begin(self, mailbox: str, selector: Selector, now: float) -> int:
-        """Return the number behind which to continue."""
+        """Return the number after which the search continues."""
         search = self._searches.get((mailbox, type(selector), selector))
         if search is None or (search.began_at is not None and now >= search.began_at + self._again_s):
             return 0
         return search.after
 
     def stop(self, mailbox: str, selector: Selector, after: int, now: float, *, through: bool) -> None:
-        """Remember how far it has come."""
+        """Remember the last number that was checked."""
         key = (mailbox, type(selector), selector)
         before = self._searches.pop(key, None)
         began_at = None

@@ -18,22 +18,22 @@ MAX_GENERATION = 300_000
 class SeenKeys:
     def __init__(self, generation_most: int = MAX_GENERATION) -> None:
         self._most = generation_most
-        # key → number of the entry that used it; negative when an earlier one may have been forgotten
+        # key → number of the entry that used it; negative if an earlier one may have been forgotten
         self._young: dict[int, int] = {}
         self._old: dict[int, int] = {}
         self._complete = True
 
     async def load(self, index: IndexReader) -> None:
-        """Remember the keys of earlier runs."""
+        """Load the keys of earlier runs."""
         self._load(await index.query("recent_keys", self._most))
 
     async def load_from(self, index: IndexReader, least: int) -> None:
-        """Remember the keys of earlier runs that are at least that large."""
+        """Load the keys of earlier runs that are at least ``least``."""
         self._load(await index.query("keys_from", least, self._most))
 
     def _load(self, rows: list[tuple[Any, ...]]) -> None:
         self._complete = len(rows) < self._most
-        self._old = dict.fromkeys((key for (key,) in rows), 0)  # 0: used, by which entry is in the index
+        self._old = dict.fromkeys((key for (key,) in rows), 0)  # 0: used; the index has the entry
 
     def decides(self, key: int) -> bool:
         """Whether ``has`` is certain about this key."""

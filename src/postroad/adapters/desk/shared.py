@@ -1,4 +1,4 @@
-"""The shared desk: keys, queue heads and leases in PostgreSQL, where any number of nodes meet.
+"""The shared desk: keys, queue heads and leases in PostgreSQL, shared by any number of nodes.
 
 Rules: a group of steps is one call and one transaction, journal and tables together, so a step happens completely or
 not at all; an outcome is reported after its commit. A hand-out is first reserved, which a crash may undo, then
@@ -57,7 +57,7 @@ class SharedDesk:
         self._group = GroupCommit(self._commit)
 
     async def open(self) -> None:
-        """Make or update the tables, and begin."""
+        """Create or update the tables, and start."""
         async with self._connections.use() as connection:
             await migrate(connection, "desk", PACKAGE)
         self._forgettable = await ConnectionPool.open(self._connections.dsn, durable=False)
@@ -89,7 +89,7 @@ class SharedDesk:
         seen: dict[int, int] = {}
         gone: set[int] = set()
         in_batch: set[int] = set()
-        while True:  # each round learns of keys and deliveries that stay used, gone and in a batch: there is a last one
+        while True:  # ends: each round finds more keys and deliveries that are used, gone or in a batch, and stay so
             plan = GroupPlan(steps, seen, gone, in_batch)
             self._claims.dropped(plan.dropped)
             if plan.is_empty:
@@ -107,7 +107,7 @@ class SharedDesk:
         for verdict in verdicts:
             try:
                 outcomes.append(await self._outcome(verdict, first_seq))
-            except Unavailable as unavailable:  # says nothing about the others of the group, which are stored
+            except Unavailable as unavailable:  # concerns only this step; the others of the group are stored
                 outcomes.append(unavailable)
         return outcomes
 
@@ -119,7 +119,7 @@ class SharedDesk:
             return Conflict(verdict.key, seq, await self._session(seq))
         if isinstance(verdict, EndedDelivery):
             return Conflict(0, 0, "")
-        return Committed((await self._journal.head()).seq)  # it has happened before: true as of any entry from now on
+        return Committed((await self._journal.head()).seq)  # it happened before, so any later entry is correct
 
     async def _session(self, seq: int) -> str:
         records = (await self._journal.read(seq - 1, 1)).records
@@ -143,13 +143,13 @@ class SharedDesk:
             leased = await self._claims.claim(
                 mailbox=mailbox, selector=selector, most=most, lease_s=lease_s, tries=tries, up_to=up_to, early=early
             )
-            if leased or before == self._arrivals.count(mailbox):  # else something came while we looked elsewhere
+            if leased or before == self._arrivals.count(mailbox):  # else a delivery arrived during the claim
                 return leased
 
     async def hasten(self, mailbox: str) -> int:
         [row] = await self._connections.fetch(SQL["hasten"], mailbox)
         if row[0]:
-            self._arrivals.wake(mailbox)  # other nodes look again within seconds
+            self._arrivals.wake(mailbox)  # other nodes check again within seconds
         return int(row[0])
 
     def is_searching(self, mailbox: str, selector: Selector) -> bool:
@@ -162,15 +162,15 @@ class SharedDesk:
             await self._arrivals.wait(mailbox, min(timeout_s, due_s))
 
     async def _next_due_s(self, mailbox: str) -> float:
-        """Seconds until a leased or delayed delivery becomes available, as far as that is known."""
+        """Return the seconds until a leased or delayed delivery becomes available, if known."""
         now_us = self._clock.now_us()
         try:
             [row] = await self._connections.fetch(SQL["next_due"], mailbox, now_us)
-        except Unavailable:  # waiting needs no database; the claim that follows will say that it is away
+        except Unavailable:  # waiting needs no database; the next claim reports that it is unavailable
             return LOOK_AGAIN_S
         return LOOK_AGAIN_S if row[0] is None else min(LOOK_AGAIN_S, max(0.001, (row[0] - now_us) / 1_000_000))
 
-    # --- looking up ----------------------------------------------------------------------------------------------
+    # --- lookups -------------------------------------------------------------------------------------------------
 
     async def find(self, number: int) -> FoundDelivery | None:
         return (await self.find_all((number,))).get(number)
@@ -192,7 +192,7 @@ class SharedDesk:
         return found
 
     def checks(self, key: int) -> bool:
-        return True  # the table has every key there ever was
+        return True  # the table has every key that was ever used
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         rows = await self._connections.fetch(SQL["seen"], key)

@@ -1,7 +1,7 @@
 """Wakes long polls on every node through PostgreSQL notifications: one per group, naming its mailboxes.
 
 Rule: no arrival is missed. Counters show whether a delivery arrived during a claim; when the listening connection was
-lost, all polls are woken after it is restored.
+lost, all polls are woken once it is restored.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ class ArrivalListener:
             await asyncio.gather(self._task, return_exceptions=True)
 
     def count(self, mailbox: str) -> int:
-        """Grows whenever something may have become available in the mailbox."""
+        """Return a counter that grows whenever a delivery may have become available in the mailbox."""
         return self._counts[mailbox] + self._woken_all
 
     async def wait(self, mailbox: str, timeout_s: float) -> None:
@@ -92,7 +92,7 @@ class ArrivalListener:
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
 
     async def _hear(self, connection: Connection, listening: asyncio.Event) -> bool:
-        """Pass notifications on until the connection ends; False if it could not listen."""
+        """Process notifications until the connection ends; False if it could not listen."""
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         try:
@@ -108,7 +108,7 @@ class ArrivalListener:
             connection.terminate()
 
     def notified(self, payload: str) -> None:
-        """A group was committed: its last number, then the mailboxes in which something may have become available."""
+        """Process the notification of a committed group: its last number, then the mailboxes with possible arrivals."""
         seq, *mailboxes = payload.split()
         if EVERYBODY in mailboxes:
             self.wake_all()

@@ -1,6 +1,6 @@
 """Hands out deliveries from PostgreSQL: reserves rows, then records the hand-out with the next group.
 
-Rules: a reservation skips rows that another node is reserving, so two pollers never have one delivery at the same
+Rules: a reservation skips rows that another node is reserving, so two pollers never have the same delivery at the same
 time. Only deliveries that the group has recorded are handed out. An unused reservation ends like a lease.
 """
 
@@ -33,7 +33,7 @@ from postroad.ports import Clock, EndJourney, JournalStep
 
 
 def read_queued_row(row: Sequence[Any], available_at: float, retry_at: float = 0.0) -> Queued:
-    """The delivery that a row of the statements ``reserve`` or ``waiting`` describes."""
+    """Return the delivery in a row of the statements ``reserve`` or ``waiting``."""
     number, message_seq, copy, hop, mailbox, expires_at_us, attempts, group, body_at, body_bytes = row[:10]
     header, replaced, digest, data, content_seq, journey, origin = row[10:17]
     message = decode(header)
@@ -67,9 +67,9 @@ class SharedLease(NamedTuple):
     length_s: float
     until: float  # monotonic
     attempts_most: int
-    up_to: int  # the highest number that is asked for
-    search_until: float  # monotonic; how long it may look for what a selector asks for
-    early: bool = False  # also what waits for its next push
+    up_to: int  # the highest requested number
+    search_until: float  # monotonic; end of the time for a search with a selector
+    early: bool = False  # include deliveries that wait for a push retry
 
     @property
     def until_us(self) -> int:
@@ -88,7 +88,7 @@ class SharedClaims:
         self._reserved: set[int] = set()  # by this node, while the hand-out is being recorded
         self.searches = Searches(
             again_s=0.0
-        )  # what was passed over because it was leased is looked at by the next search
+        )  # deliveries that were skipped because they were leased are checked by the next search
         self.end_journey: EndJourney | None = None
 
     async def claim(
@@ -109,16 +109,16 @@ class SharedClaims:
         leased: list[Queued] = []
         while (wanted := most - len(leased)) > 0:
             reserved = await self._reserve(lease, selector, wanted)
-            if self._clock.now_us() >= lease.until_us:  # this node stood still: others may have them by now
+            if self._clock.now_us() >= lease.until_us:  # this node was paused: others may have leased them
                 break
             if reserved:
                 leased += await self._record(lease, reserved)
-            if not reserved or (len(reserved) < wanted and selector == EVERYTHING):  # that was all there is
+            if not reserved or (len(reserved) < wanted and selector == EVERYTHING):  # there are no more
                 break
         return leased
 
     def dropped(self, numbers: Collection[int]) -> None:
-        """These were settled before their hand-out could be recorded."""
+        """Forget deliveries that were settled before their hand-out could be recorded."""
         self._reserved.difference_update(numbers)
 
     # --- reserving -----------------------------------------------------------------------------------------------
@@ -149,7 +149,7 @@ class SharedClaims:
     # --- recording -----------------------------------------------------------------------------------------------
 
     async def _record(self, lease: SharedLease, reserved: list[Queued]) -> list[Queued]:
-        """Makes the hand-out durable, and ends deliveries that may not be handed out any more."""
+        """Make the hand-out durable, and end deliveries that may no longer be handed out."""
         expired = [queued for queued in reserved if 0 < queued.expires_at_us <= lease.at_us]
         living = [queued for queued in reserved if not 0 < queued.expires_at_us <= lease.at_us]
         exhausted = [queued for queued in living if queued.attempt >= lease.attempts_most]
@@ -194,7 +194,7 @@ class SharedClaims:
         try:
             await self._connections.fetch(self._sql["give_up_reservation"], _numbers(reserved), lease.until_us)
         except Unavailable:
-            return  # they come again when the reservation lapses
+            return  # they are available again when the reservation expires
 
 
 def _handed_out(queued: Queued) -> Queued:
@@ -208,7 +208,7 @@ def _numbers(deliveries: list[Queued]) -> tuple[int, ...]:
 
 
 def _matches(selector: Selector, row: Sequence[Any]) -> bool:
-    """Whether the delivery that a row of ``candidates`` describes is asked for."""
+    """Whether the selector matches the delivery in a row of ``candidates``."""
     _, copy, hop, header, replaced = row
     message = decode(header)
     returned = decode(replaced) if replaced is not None else None

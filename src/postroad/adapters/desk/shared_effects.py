@@ -35,23 +35,23 @@ class DeliveryTouch(NamedTuple):
 
     attempts: int
     available_at_us: int
-    is_push_retry: bool = False  # it waits for its next push, and a poll may have it before
+    is_push_retry: bool = False  # it waits for its next push, and may be polled before
 
 
 def list_queued_copies(entry: MessagePosted) -> list[tuple[int, str]]:
-    """Ordinal and mailbox of each delivery that a post queues."""
+    """Return the ordinal and mailbox of each delivery that a post queues."""
     return [(ordinal, copy.hops[0].service) for ordinal, copy in enumerate(entry.copies) if not copy.code]
 
 
 def list_answered(entry: Entry) -> tuple[int, ...]:
-    """The deliveries that an entry settles by answering them or ending their journey, if they still wait."""
+    """Return the deliveries that an entry settles, if they still wait, by answering them or ending their journey."""
     if isinstance(entry, InvocationReturned):
         return (entry.delivery,)
     return settled_by_post(entry) if isinstance(entry, MessagePosted) else ()
 
 
 def find_touch(entry: Entry) -> DeliveryTouch | None:
-    """The change of attempts and availability that an entry makes to its deliveries."""
+    """Return the change of attempts and availability that an entry makes to its deliveries; None if it makes none."""
     if isinstance(entry, DeliveriesLeased):
         return DeliveryTouch(1, entry.at_us + int(entry.lease_s * 1_000_000))
     if isinstance(entry, RETURNING):
@@ -63,5 +63,5 @@ def find_touch(entry: Entry) -> DeliveryTouch | None:
 
 
 def drop_settled(entry: ABOUT_DELIVERIES, gone: Collection[int]) -> ABOUT_DELIVERIES:
-    """The entry, silent about deliveries that are settled already."""
+    """Return the entry without deliveries that are already settled."""
     return replace(entry, deliveries=tuple(number for number in entry.deliveries if number not in gone))

@@ -1,7 +1,7 @@
 """A group of steps for PostgreSQL: the records to write, and the arrays that apply them in one call.
 
-Rule: pure. Facts that are unknown here (which keys were seen, which deliveries are gone) are read from the database
-and given to the next attempt, until a complete group can be written.
+Rule: pure. Facts that are unknown here (which keys were used, which deliveries are gone) are read from the database
+and passed to the next attempt, until a complete group can be written.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from postroad.core.model.journal import encode as encode_entry
 from postroad.core.projection.unique_keys import unique_keys
 from postroad.ports import JournalStep, NewRecord
 
-MAX_WOKEN_BYTES = 7_000  # PostgreSQL's notifications carry less than 8 000 bytes
+MAX_WOKEN_BYTES = 7_000  # a PostgreSQL notification has less than 8,000 bytes
 EVERYBODY = "*"
 
 
@@ -56,7 +56,7 @@ class EndedDelivery(NamedTuple):
 
 
 class NothingToWrite(NamedTuple):
-    """The step has no effect, because all of it has happened already."""
+    """The step has no effect, because all of it has already happened."""
 
 
 Verdict = WrittenRecord | UsedKey | EndedDelivery | NothingToWrite
@@ -73,7 +73,7 @@ class GroupPlan:
         in_batch: Collection[int] = (),
     ) -> None:
         self.verdicts: list[Verdict] = []
-        self.dropped: set[int] = set()  # deliveries that were to be handed out and are gone, or in a batch
+        self.dropped: set[int] = set()  # deliveries to hand out that are gone or in a batch
         self._seen = seen
         self._gone = set(gone)
         self._in_batch = set(in_batch)
@@ -82,10 +82,10 @@ class GroupPlan:
         self._checked: list[int] = []
         self._keys: dict[int, int] = {}
         self._required: set[int] = set()
-        self._free: set[int] = set()  # they must be in no batch
+        self._free: set[int] = set()  # deliveries that must not be in a batch
         self._settled: set[int] = set()
         self._touched: dict[int, DeliveryTouch] = {}
-        self._put_off: dict[int, int] = {}  # until when they wait for their next push
+        self._put_off: dict[int, int] = {}  # by delivery: when its next push is due
         for step in steps:
             self.verdicts.append(self._judge(step))
 
@@ -98,7 +98,7 @@ class GroupPlan:
         return len(self._records)
 
     def parameters(self) -> tuple[Any, ...]:
-        """The parameters of the statement ``commit``, in order."""
+        """Return the parameters of the statement ``commit``, in order."""
         packed = pack(self._records)
         touched = list(self._touched.values())
         return (
@@ -143,7 +143,7 @@ class GroupPlan:
         return self._write(entry, step.body)
 
     def _may_join(self, entry: Entry) -> bool:
-        """Whether all deliveries that it would put into a batch are waiting and in no batch."""
+        """Whether all deliveries that the entry adds to a batch are waiting and not in a batch."""
         joined = entry.deliveries if isinstance(entry, BatchesChanged) else ()
         return self._gone.isdisjoint(joined) and self._in_batch.isdisjoint(joined)
 
@@ -157,7 +157,7 @@ class GroupPlan:
     def _about(self, entry: ABOUT_DELIVERIES) -> Entry | None:
         """Return the entry reduced to waiting deliveries, and its effect on them; None if none are left."""
         missing = self._gone.intersection(entry.deliveries)
-        if not isinstance(entry, SETTLING):  # no one who is late brings back what is in a batch
+        if not isinstance(entry, SETTLING):  # a late entry does not take a delivery out of a batch
             missing |= self._in_batch.intersection(entry.deliveries)
         if missing and isinstance(entry, DeliveriesLeased):
             self.dropped |= missing
@@ -172,7 +172,7 @@ class GroupPlan:
         elif (change := find_touch(left)) is not None:
             self._touch(left.deliveries, change)
             self._free.update(left.deliveries)
-        # An end also speaks of what was taken over before, because it must not be answered any more.
+        # An end also lists deliveries that were acknowledged before, because they must not be answered any more.
         return entry if ends_journeys else left
 
     def _settle(self, numbers: Collection[int]) -> None:
@@ -197,7 +197,7 @@ class GroupPlan:
         return WrittenRecord(record)
 
     def _posted(self, packed: PackedGroup) -> tuple[list[Any], ...]:
-        """One column per parameter: records, ordinals, mailboxes, expiries and places of the deliveries of posts."""
+        """Return one column per parameter: records, ordinals, mailboxes, expiries and positions of posted deliveries."""
         rows = [
             (record, ordinal, mailbox, entry.expires_at_us, *_place(packed.places[record]))
             for record, entry in enumerate(self._entries)
@@ -207,7 +207,7 @@ class GroupPlan:
         return _columns(rows, 8)
 
     def _returned(self, packed: PackedGroup) -> tuple[list[Any], ...]:
-        """Parameters for the next hops of messages that in-transit services have responded to."""
+        """Return the parameters for the next hops of messages that in-transit services returned."""
         rows = [
             (record, entry.delivery, entry.next, entry.message, entry.copy, entry.hop, entry.expires_at_us,
              *_place(packed.places[record]))
@@ -217,7 +217,7 @@ class GroupPlan:
         return _columns(rows, 11)
 
     def _resent(self) -> tuple[list[Any], ...]:
-        """Parameters for resent dead letters; the database looks up their facts and bodies."""
+        """Return the parameters for resent dead letters; the database looks up their facts and bodies."""
         rows = [
             (record, entry.next, entry.message, entry.copy, entry.hop, entry.content, entry.expires_at_us, entry.followed,
              entry.origin)
@@ -227,7 +227,7 @@ class GroupPlan:
         return _columns(rows, 9)
 
     def _woken(self) -> str:
-        """The mailboxes in which something may be available once the group is committed."""
+        """Return the mailboxes in which a delivery may be available once the group is committed."""
         woken: set[str] = set()
         for entry in self._entries:
             if isinstance(entry, MessagePosted):

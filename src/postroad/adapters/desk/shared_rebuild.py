@@ -31,21 +31,21 @@ QUEUE = (
     "content_seq", "journey", "origin", "retry_at_us",
 )  # fmt: skip
 ATTEMPTS, AVAILABLE, RETRY_AT = map(QUEUE.index, ("attempts", "available_at_us", "retry_at_us"))
-FIRST_ROUND = (None, None, None, 0)  # content_seq, journey and origin, which only a later round has; no failed push
-NOWHERE = (0, 0, 0)  # until the database has looked where it lies
+FIRST_ROUND = (None, None, None, 0)  # content_seq, journey and origin, which only later rounds have; no failed push
+NOWHERE = (0, 0, 0)  # until the database has looked up the position
 
 
 class Replay:
-    """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were given to it.
+    """The rows of ``desk_seen`` and ``desk_queue`` after the groups that were applied.
 
-    For resent messages it does not know the location of message and content, since it would have to remember it for
-    every message.
+    The rows of resent messages lack the location of message and content, because the replay would
+    have to remember both for every message.
     """
 
     def __init__(self) -> None:
         self.seen: dict[int, int] = {}
         self.queue: dict[int, list[Any]] = {}
-        self._itinerant: dict[int, FactsPlace] = {}  # messages that have more hops to go through
+        self._itinerant: dict[int, FactsPlace] = {}  # messages with further hops
 
     def add(self, group: RecordGroup) -> None:
         facts_at = 0
@@ -81,12 +81,12 @@ class Replay:
                 self.queue.pop(number, None)
             elif change is not None and (row := self.queue.get(number)) is not None:
                 row[ATTEMPTS] += change.attempts
-                if row[AVAILABLE] != IN_A_BATCH_US:  # where it stays
+                if row[AVAILABLE] != IN_A_BATCH_US:  # else it stays in its batch
                     row[AVAILABLE] = change.available_at_us
                     row[RETRY_AT] = change.available_at_us if change.is_push_retry else row[RETRY_AT]
 
     def _remember(self, seq: int, entry: Entry) -> None:
-        """Keys and answers of an entry."""
+        """Store the keys and answers of an entry."""
         for key in unique_keys(entry):
             self.seen.setdefault(key, seq)
         for number in list_answered(entry):

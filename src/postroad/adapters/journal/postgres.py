@@ -21,7 +21,7 @@ SQL = load_named_statements(PACKAGE, "journal.sql")
 
 
 class PostgresJournal:
-    """Implements ``postroad.ports.Journal``; any number of them may be open on one database."""
+    """Implements ``postroad.ports.Journal``; any number of nodes may open it on one database."""
 
     def __init__(self, connections: ConnectionPool, *, owns_connections: bool = False) -> None:
         self.connections = connections
@@ -29,7 +29,7 @@ class PostgresJournal:
 
     @classmethod
     async def open(cls, dsn: str) -> PostgresJournal:
-        """Connect, and make or update the tables."""
+        """Connect, and create or update the tables."""
         connections = await ConnectionPool.open(dsn)
         try:
             async with connections.use() as connection:
@@ -40,7 +40,7 @@ class PostgresJournal:
         return cls(connections, owns_connections=True)
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
-        """``reserve`` makes no difference: PostgreSQL keeps no space for acknowledgements."""
+        """Append the records as one group; ``reserve`` has no effect, since PostgreSQL has no reserved space."""
         if not records:
             raise ValueError("a group has at least one record")
         packed = pack(records)
@@ -60,7 +60,7 @@ class PostgresJournal:
         return (await self.bodies([at]))[0]
 
     async def bodies(self, places: Sequence[BodyAt]) -> list[bytes | None]:
-        """Many bodies with one question, in the order asked for."""
+        """Return many bodies with one query, in the order of ``places``."""
         if not places:
             return []
         segments, offsets, lengths, _ = zip(*places, strict=True)
@@ -80,7 +80,7 @@ class PostgresJournal:
         return dropped
 
     async def facts(self) -> AsyncIterator[RecordGroup]:
-        """Every group in order, as stored and unchecked, without the bytes of its bodies."""
+        """Yield every group in order, as stored and unchecked, without the bytes of its bodies."""
         seq = 0
         while groups := await self._groups(seq, 1 << 20):
             for group in groups:

@@ -1,6 +1,6 @@
 """PostgreSQL connections for journal and desk, with durable commits and Unavailable during outages.
 
-Rule: every error between here and the database reaches callers as ``Unavailable``. After a failure nothing is tried
+Rule: callers receive every database error as ``Unavailable``. After a failure, no connection is tried
 during a pause, which doubles with every failure, so that a recovering database is not overloaded.
 """
 
@@ -25,9 +25,9 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 CONNECT_TIMEOUT_S = 10.0
 COMMAND_TIMEOUT_S = 60.0
-LONG_WORK_S = 86_400.0  # for what takes as long as the tables are large: migrations, and tables rebuilt
+LONG_WORK_S = 86_400.0  # for work on whole tables: migrations and rebuilds
 
-# Our statements look up keys in tables that grow quickly; the planner learns of it late and would read them whole.
+# Our statements look up keys in tables that grow quickly; with outdated statistics the planner would scan them.
 SETTINGS = {
     "application_name": "postroad",
     "default_transaction_isolation": "read committed",
@@ -35,26 +35,26 @@ SETTINGS = {
     "enable_hashjoin": "off",
     "enable_mergejoin": "off",
     "jit": "off",
-    "max_parallel_workers_per_gather": "0",  # starting one takes longer than any of them works
+    "max_parallel_workers_per_gather": "0",  # starting a worker takes longer than its work
 }
 
-# What the database or the way to it can do to us at any moment; everything else is a mistake of ours and stays visible.
+# Errors of the database or the connection to it; all other errors are bugs here, and are not converted.
 AWAY = (
     OSError,
     TimeoutError,
     asyncpg.PostgresConnectionError,
     asyncpg.InterfaceError,
-    asyncpg.InternalClientError,  # a connection that was cut in the middle of an answer
+    asyncpg.InternalClientError,  # a connection that was cut during a response
     asyncpg.OperatorInterventionError,
     asyncpg.InsufficientResourcesError,
     asyncpg.ReadOnlySQLTransactionError,
-    asyncpg.PostgresSystemError,  # its own disk fails it
+    asyncpg.PostgresSystemError,  # the disk of the database failed
     asyncpg.InvalidAuthorizationSpecificationError,  # its password was changed
     asyncpg.InvalidCatalogNameError,
     asyncpg.TransactionRollbackError,
     asyncpg.LockNotAvailableError,
 )
-GAVE_UP = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)  # it is well, and would do it another time
+GAVE_UP = (asyncpg.TransactionRollbackError, asyncpg.LockNotAvailableError)  # a retry may succeed
 
 
 class ReconnectPause:
@@ -70,7 +70,7 @@ class ReconnectPause:
         return max(0.0, self._until - self._monotonic())
 
     def failed(self) -> None:
-        if not self.remaining_s:  # failures of one moment count once
+        if not self.remaining_s:  # simultaneous failures count once
             self._length_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, self._length_s * 2))
             self._until = self._monotonic() + self._length_s
 
@@ -94,7 +94,7 @@ class ConnectionPool:
         """Open connections; with ``durable=False`` commits do not wait for the disk, for data that a crash may lose."""
         pool = await asyncpg.create_pool(
             dsn,
-            min_size=0,  # made when needed: nothing knocks in the background while the database is away
+            min_size=0,  # opened when needed: no background attempts while the database is unavailable
             max_size=most,
             max_queries=1 << 30,
             max_inactive_connection_lifetime=0,
@@ -114,12 +114,12 @@ class ConnectionPool:
 
     @asynccontextmanager
     async def use(self) -> AsyncIterator[Connection]:
-        """Lends a connection; database failures are raised as Unavailable."""
+        """Provide a connection; database failures are raised as Unavailable."""
         if self._pause.remaining_s:
             raise _unavailable("it did not answer a moment ago")
         try:
             async with self._pool.acquire(timeout=CONNECT_TIMEOUT_S) as connection:
-                with _cut_connections_told(connection):
+                with _raise_disconnects(connection):
                     yield connection
         except AWAY as error:
             raise self._told(error) from error
@@ -131,7 +131,7 @@ class ConnectionPool:
             return rows
 
     async def dedicated(self) -> Connection:
-        """A connection outside the pool, for listening; the caller closes it."""
+        """Open a connection outside the pool, for listening; the caller closes it."""
         return await asyncpg.connect(self.dsn, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
 
     async def close(self) -> None:
@@ -141,7 +141,7 @@ class ConnectionPool:
             self._pool.terminate()
 
     def _told(self, error: Exception) -> Exception:
-        if isinstance(error, ValueError):  # asyncpg's word for parameters of the wrong type
+        if isinstance(error, ValueError):  # how asyncpg reports parameters of the wrong type
             return error
         if isinstance(error, asyncpg.DiskFullError):
             return Unavailable("storage.full", "The database has no space left; free space, then try again")
@@ -152,8 +152,8 @@ class ConnectionPool:
 
 
 @contextmanager
-def _cut_connections_told(connection: Connection) -> Iterator[None]:
-    """When the connection is gone afterwards, whatever asyncpg raised on the way is the connection's failure."""
+def _raise_disconnects(connection: Connection) -> Iterator[None]:
+    """Raise a connection failure for any asyncpg error after which the connection is closed."""
     try:
         yield
     except (*AWAY, PostroadError):

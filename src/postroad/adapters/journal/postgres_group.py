@@ -30,7 +30,7 @@ class RecordLocation(NamedTuple):
 
 
 class PackedGroup(NamedTuple):
-    """A group on its way to the database; it gets its number there."""
+    """A group to be written; the database assigns its number."""
 
     entries: bytes
     facts: bytes
@@ -60,7 +60,7 @@ def pack(records: Sequence[NewRecord]) -> PackedGroup:
 
 
 def group_from_row(row: Sequence[Any]) -> RecordGroup:
-    """Convert a row of the statement ``read`` to a group; its contents are not checked here."""
+    """Convert a row of the statement ``read`` to a group, without checking its contents."""
     first_seq, last_seq, chain, entries, facts, has_bodies, bodies_bytes = row
     return RecordGroup(
         offset=0,
@@ -76,7 +76,7 @@ def group_from_row(row: Sequence[Any]) -> RecordGroup:
 
 
 def group_records(group: RecordGroup, after_seq: int = 0) -> Iterator[JournalRecord]:
-    """The group's records after ``after_seq``; a body keeps its place, length and digest when it was dropped."""
+    """Yield the group's records after ``after_seq``; a dropped body still has its position, length and digest."""
     facts_at = body_at = 0
     for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
         at = None if body_bytes == NO_BODY else BodyAt(group.first_seq, body_at, body_bytes, digest)

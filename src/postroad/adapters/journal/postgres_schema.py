@@ -19,14 +19,14 @@ SAVE_VERSION = "INSERT INTO postroad_schema VALUES ($1, $2) ON CONFLICT (part) D
 
 
 def load_named_statements(package: str, name: str) -> dict[str, str]:
-    """The statements of a file of SQL, by name."""
+    """Return the statements of an SQL file, by name."""
     text = files(package).joinpath("sql", name).read_text("utf-8")
     pieces = re.split(r"^-- name: (\w+)\n", text, flags=re.MULTILINE)[1:]
     return {title: sql.strip() for title, sql in zip(pieces[::2], pieces[1::2], strict=True)}
 
 
 def migrations(package: str) -> list[tuple[int, str]]:
-    """Version and text of each migration in the package's folder ``sql``, in order."""
+    """Return the version and text of each migration in the package's folder ``sql``, in order."""
     found = [(MIGRATION.match(file.name), file) for file in files(package).joinpath("sql").iterdir()]
     return sorted((int(match[1]), file.read_text("utf-8")) for match, file in found if match)
 

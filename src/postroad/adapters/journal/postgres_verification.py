@@ -41,7 +41,7 @@ async def verify(
 
 
 class _Walk:
-    """The state of a verification; ``head`` is what the next group must continue."""
+    """The state of a verification; ``head`` is the head that the next group must continue."""
 
     def __init__(self, witnesses: KnownHeads) -> None:
         self.head = EMPTY

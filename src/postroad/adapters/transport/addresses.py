@@ -11,7 +11,7 @@ from ipaddress import IPv4Address, IPv4Network, IPv6Address, IPv6Network
 Address = IPv4Address | IPv6Address
 Network = IPv4Network | IPv6Network
 
-# No one's server stands there, so no setting opens them. The metadata services of cloud providers give out credentials.
+# No setting allows these: they have no receivers. The metadata services of cloud providers return credentials.
 NEVER: dict[str, tuple[str, ...]] = {
     "unspecified": ("0.0.0.0/8", "::/128"),
     "multicast": ("224.0.0.0/4", "ff00::/8"),
@@ -23,7 +23,7 @@ NEVER: dict[str, tuple[str, ...]] = {
     "an obsolete tunnel": ("192.88.99.0/24", "2002::/16", "2001::/32", "3ffe::/16"),
 }  # fmt: skip
 
-# Not of the public Internet; an operator may open them.
+# Outside the public Internet; an operator may allow them.
 SPECIAL: dict[str, tuple[str, ...]] = {
     "this machine": ("127.0.0.0/8", "::1/128"),
     "a private network": ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "fc00::/7", "fec0::/10"),
@@ -52,7 +52,7 @@ _SPECIAL = _networks(SPECIAL)
 
 
 def effective_address(address: Address) -> Address:
-    """The address that is really reached: IPv6 spellings of an IPv4 address that routers translate become that address."""
+    """Return the address that is actually reached; IPv6 forms that routers translate become the IPv4 address."""
     if isinstance(address, IPv4Address):
         return address
     if address.ipv4_mapped is not None:
@@ -63,14 +63,14 @@ def effective_address(address: Address) -> Address:
 
 
 def describe_forbidden(address: Address) -> str | None:
-    """Return why no one may reach this effective address; None if an operator can allow it."""
+    """Return why an effective address is always forbidden; None if an operator can allow it."""
     if isinstance(address, IPv6Address) and _hides_ipv4(address):
         return "an obsolete tunnel"
     return _kind(address, _NEVER)
 
 
 def describe_special(address: Address) -> str | None:
-    """The kind of an effective address that is not on the public Internet."""
+    """Return the kind of an effective address outside the public Internet; None for a public one."""
     kind = _kind(address, _NEVER) or _kind(address, _SPECIAL)
     if kind is None and isinstance(address, IPv6Address) and address not in _PUBLIC_V6:
         return "reserved"
@@ -82,6 +82,6 @@ def _kind(address: Address, table: tuple[tuple[Network, str], ...]) -> str | Non
 
 
 def _hides_ipv4(address: IPv6Address) -> bool:
-    """IPv4-compatible and ISATAP addresses; both lead to an IPv4 address that no table would see."""
+    """Whether the address is IPv4-compatible or ISATAP; both contain an IPv4 address that the tables do not cover."""
     number = int(address)
     return 1 < number <= 0xFFFF_FFFF or (number >> 32) & 0xFFFF_FFFF in _ISATAP

@@ -1,6 +1,6 @@
 """Connections to receivers: each sends a request, receives the response, and then waits for the next request.
 
-Rules: what was received before a connection broke counts. So the bytes are read as they arrive, and the end is checked
+Rules: bytes received before a connection broke are valid. So bytes are read as they arrive, and the end is checked
 only after them. The number of idle connections per destination and in total, and their age, are small; the oldest is
 closed first.
 """
@@ -18,16 +18,16 @@ from postroad.core.delivery.reasons import make_reason
 
 
 class PushConnection(asyncio.Protocol):
-    """Made by ``loop.create_connection``; carries one exchange at a time."""
+    """A connection made by ``loop.create_connection``; handles one request at a time."""
 
     def __init__(self) -> None:
         self.open = False
-        self._transport: asyncio.Transport  # from connection_made on
+        self._transport: asyncio.Transport  # set by connection_made
         self._reader: ResponseReader | None = None
         self._waiting: asyncio.Future[ReceiverResponse] | None = None
 
     async def ask(self, head: bytes, body: bytes, answer_bytes: int, deadline: float) -> ReceiverResponse:
-        """Return the response to the request; raises NoAnswer if there is none by the deadline, in the loop's time."""
+        """Return the response to the request; raises NoAnswer if it is missing at the deadline (event loop time)."""
         reader = self._reader = ResponseReader(answer_bytes)
         waiting: asyncio.Future[ReceiverResponse] = asyncio.get_running_loop().create_future()
         self._waiting = waiting
@@ -44,12 +44,12 @@ class PushConnection(asyncio.Protocol):
 
     @property
     def reusable(self) -> bool:
-        """Whether another request may go out: the last exchange ended exactly, and all of it was sent."""
+        """Whether another request may be sent: the last response ended exactly, and the whole request was sent."""
         exact = self.open and self._reader is not None and self._reader.reusable
         return exact and self._transport.get_write_buffer_size() == 0
 
     def rest(self) -> None:
-        """No request is out; a receiver that sends something now is cut off."""
+        """Mark the connection as idle; it is closed if the receiver sends something now."""
         self._reader = None
 
     def drop(self) -> None:
@@ -81,7 +81,7 @@ class PushConnection(asyncio.Protocol):
                 self._settle(self._reader.ended())
             except NoAnswer as error:
                 self._settle(error)
-        self.drop()  # a transport that closes by itself would first wait until everything has been sent
+        self.drop()  # a regular close would first wait until everything is sent
 
     def connection_lost(self, error: Exception | None) -> None:
         self.open = False
@@ -132,7 +132,7 @@ class IdleConnections:
         return len(self._resting)
 
     def take(self, destination: Hashable) -> PushConnection | None:
-        """The connection used last, since it is the one most likely still open."""
+        """Return the most recently used connection, which is the most likely to be open; None if there is none."""
         while self._at.get(destination):
             connection = self._at[destination][-1]
             self._forget(connection)
@@ -152,7 +152,7 @@ class IdleConnections:
             self._drop(next(iter(self._resting)))
 
     def shed(self) -> None:
-        """Close all of them."""
+        """Close all idle connections."""
         for connection in list(self._resting):
             self._drop(connection)
 

@@ -1,7 +1,7 @@
 """A push URL, parsed strictly: one spelling for one destination.
 
 Rule: a URL that is not plainly a scheme, a host, a port and a path is refused, not repaired. With every lenient
-reading (userinfo, backslashes, numbers for addresses, letters that are folded into others), the check could see one
+parsing (userinfo, backslashes, numbers for addresses, letters that are folded into others), the check could use one
 host and the connection another.
 """
 
@@ -22,7 +22,7 @@ _URL = re.compile(
 )
 _AUTHORITY = re.compile(r"[A-Za-z]+://[^/?#\\]*")
 _NAME = re.compile(r"(?:[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?\.)*[a-z0-9_](?:[a-z0-9_-]{0,61}[a-z0-9_])?", re.ASCII)
-_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)  # a last label that some resolvers take for a part of an address
+_NUMBER = re.compile(r"[0-9]+|0x[0-9a-f]*", re.ASCII)  # a last label that some resolvers parse as part of an address
 _MISTAKES = (
     (re.compile(r"\A(?!https?://)", re.IGNORECASE), "it must begin with https://"),
     (
@@ -40,17 +40,17 @@ _MISTAKES = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Destination:
-    """Where a request goes; ``host`` is in small letters, without brackets and without a dot at its end."""
+    """The destination of a request; ``host`` is in lower case, without brackets and without a final dot."""
 
     scheme: str
     host: str
     port: int
     target: str
-    address: IPv4Address | IPv6Address | None = None  # when the host is written as an address
+    address: IPv4Address | IPv6Address | None = None  # if the host is an address
 
     @classmethod
     def of(cls, url: str) -> Destination:
-        """The destination that the URL names; raises NoAnswer when it is not plain."""
+        """Return the destination of a URL; raises NoAnswer if the URL is not plain."""
         plain = _AUTHORITY.sub(lambda found: found[0].lower(), url, count=1)
         found = _URL.fullmatch(plain)
         if found is None:
@@ -64,7 +64,7 @@ class Destination:
 
     @property
     def authority(self) -> str:
-        """The value of the Host header."""
+        """Return the value of the Host header."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 

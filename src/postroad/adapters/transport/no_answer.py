@@ -13,7 +13,7 @@ from postroad.core.model.reason import Reason
 
 
 class NoAnswer(Exception):
-    """There is no complete HTTP answer; the reason's text says why, and what to do."""
+    """There is no complete HTTP response; the reason's text has the cause, and what to do."""
 
     def __init__(self, reason: Reason) -> None:
         super().__init__(reason_text(reason))
@@ -21,11 +21,11 @@ class NoAnswer(Exception):
 
 
 class ClosedUnanswered(NoAnswer):
-    """The receiver closed the connection before the first byte of its answer."""
+    """The receiver closed the connection before the first byte of its response."""
 
 
 def find_reason(error: Exception) -> Reason:
-    """Return what went wrong on the connection."""
+    """Return the reason for a connection error."""
     if isinstance(error, ssl.SSLCertVerificationError):
         return make_reason("push.certificate", detail=error.verify_message)
     if isinstance(error, ssl.SSLError):

@@ -1,4 +1,4 @@
-"""Destinations that pushes may reach: the public Internet by https, and what the operator allows beyond that.
+"""Destinations that pushes may reach: the public Internet by https, and others that the operator allows.
 
 Rule: every address of a name must be allowed; one forbidden address rejects the name, because its owner chooses which
 one comes first. Rule: a host that does not exist, one with an internal address and one that may not be reached
@@ -35,7 +35,7 @@ class Permission:
 
     @classmethod
     def of(cls, allow_private: Iterable[str], allow_http: Iterable[str] = ()) -> Permission:
-        """Creates a permission from the settings of these names; raises ValueError for neither a name nor a network."""
+        """Create a permission from the two settings; raises ValueError for a value that is neither a name nor a network."""
         names: set[str] = set()
         networks: list[Network] = []
         for text in allow_private:
@@ -48,7 +48,7 @@ class Permission:
         return cls(names=frozenset(names), networks=tuple(networks), without_tls=without_tls)
 
     def check(self, destination: Destination, addresses: Sequence[Address]) -> None:
-        """Raises NoAnswer unless every one of the addresses may be reached at this destination."""
+        """Raise NoAnswer unless every address may be reached for this destination."""
         reached = [effective_address(address) for address in addresses]
         for address in reached:
             if describe_forbidden(address) or (describe_special(address) and not self._opened(destination, address)):
@@ -57,7 +57,7 @@ class Permission:
             raise not_allowed(destination)
 
     def may_allow_http(self, destination: Destination) -> bool:
-        """Whether the name may be reached without TLS, as far as is known before it is resolved."""
+        """Whether the name may be reached without TLS, as far as this is known before it is resolved."""
         return self._named(destination) or bool(self.networks)
 
     def _named(self, destination: Destination) -> bool:
@@ -74,13 +74,13 @@ class Permission:
 
 
 def not_allowed(destination: Destination) -> NoAnswer:
-    """The error for a destination that may not be reached, or that does not exist."""
+    """Return the error for a destination that may not be reached, or that does not exist."""
     settings = "push_allow_private" if destination.scheme == "https" else "push_allow_private or push_allow_http"
     return NoAnswer(make_reason("push.address-not-allowed", host=destination.host, settings=settings))
 
 
 def _network(text: str) -> Network | None:
-    """Return the network or single address in the text; None if it looks like a name. An invalid network is not a name."""
+    """Return the network or single address in the text; None for a name; raises ValueError for an invalid network."""
     try:
         return ip_network(text)
     except ValueError:
@@ -90,7 +90,7 @@ def _network(text: str) -> Network | None:
 
 
 def _name(text: str) -> str:
-    """The host name, as destinations have it."""
+    """Return the host name in the form of ``Destination.host``."""
     try:
         destination = Destination.of(f"https://{text}/")
     except NoAnswer:

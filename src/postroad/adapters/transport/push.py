@@ -28,12 +28,12 @@ from postroad.ports import Clock, Resolver
 CONNECT_S = 5.0  # for each address
 ADDRESSES_TRIED = 3
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
-SHEDDING_S = 0.01  # the loop closes what is dropped in its next turns
+SHEDDING_S = 0.01  # time for the event loop to close dropped connections
 ANSWER_BYTES = 64 << 10
 
 
 class HttpPusher:
-    """HTTP/1.1 over pinned connections; how many pushes run at once is the caller's business."""
+    """Pushes by HTTP/1.1 over connections to checked addresses; the caller limits concurrent pushes."""
 
     def __init__(
         self,
@@ -53,7 +53,7 @@ class HttpPusher:
         self._idle = IdleConnections() if idle is None else idle
 
     async def push(self, request: PushRequest) -> PushAnswer:
-        """Return the receiver's response, or why there is none; never later than the request's time allows."""
+        """Return the receiver's response, or why there is none, within the request's time limit."""
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         try:
             answer = await self._exchange(request, deadline)
@@ -75,7 +75,7 @@ class HttpPusher:
             try:
                 return await self._ask(kept, place, head, request.body, deadline)
             except ClosedUnanswered:
-                pass  # it was closing while the request went out; that is no one's fault, and a new connection will tell
+                pass  # the idle connection was closing while the request was sent; try a new connection
         fresh = await self._connected(destination, tls, deadline)
         return await self._ask(fresh, place, head, request.body, deadline)
 
@@ -94,12 +94,12 @@ class HttpPusher:
         return answer
 
     async def _connected(self, destination: Destination, tls: ssl.SSLContext | None, deadline: float) -> PushConnection:
-        """A connection to the first of the checked addresses that accepts one."""
+        """Return a connection to the first checked address that accepts one."""
         fault: Exception = TimeoutError()
         for address in (await self._checked(destination, deadline))[:ADDRESSES_TRIED]:
             try:
                 return await self._opened(address, destination, tls, deadline)
-            except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot ask for
+            except (OSError, ValueError) as error:  # ValueError: a name that TLS cannot verify
                 fault = error
         raise NoAnswer(add_values(find_reason(fault), host=destination.host)) from fault
 
@@ -149,7 +149,7 @@ class HttpPusher:
 async def _connect(
     address: Address, destination: Destination, tls: ssl.SSLContext | None, deadline: float
 ) -> PushConnection:
-    """A connection to this address; TLS asks for, and verifies, the host of the URL."""
+    """Open a connection to this address; TLS verifies the host of the URL."""
     loop = asyncio.get_running_loop()
     async with asyncio.timeout_at(min(deadline, loop.time() + CONNECT_S)):
         _, connection = await loop.create_connection(

@@ -25,7 +25,7 @@ class PushChecker:
         self._secrets = secrets
 
     def faults(self, service: Service) -> list[PushSettingsError]:
-        """Errors in the push settings of a service; empty for a service without push."""
+        """Return the errors in the push settings of a service; empty for a service without push."""
         if service.push is None or service.delivery is not DeliveryMode.PUSH:
             return []
         places = [("push", service.push), ("push/backup", service.push.backup)]

@@ -26,7 +26,7 @@ _SECONDS = re.compile(r"[0-9]+", re.ASCII)
 
 
 def request_head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:
-    """The bytes before the body; raises NoAnswer when a header cannot be sent."""
+    """Return the bytes before the body; raises NoAnswer if a header cannot be sent."""
     lines = [
         f"POST {destination.target} HTTP/1.1",
         f"host: {destination.authority}",
@@ -43,7 +43,7 @@ def request_head(destination: Destination, headers: Mapping[str, str], length: i
 
 
 def retry_after_s(text: str, now_s: float) -> float | None:
-    """Seconds to wait by Retry-After, given as seconds or as a date; None if it cannot be parsed."""
+    """Return the seconds to wait by Retry-After, given as seconds or a date; None if it cannot be parsed."""
     if _SECONDS.fullmatch(text):
         return float(text)
     try:

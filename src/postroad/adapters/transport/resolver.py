@@ -14,7 +14,7 @@ AT_ONCE = 32
 
 
 class SystemResolver:
-    """Asks ``getaddrinfo``, which knows the hosts file and the machine's name servers."""
+    """Resolves names with ``getaddrinfo``, which uses the hosts file and the machine's name servers."""
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="resolver")

@@ -15,8 +15,8 @@ from postroad.core.delivery.reasons import make_reason
 
 HEAD_BYTES = 32 << 10
 HEAD_FIELDS = 100
-FAILURE_BYTES = 4 << 10  # kept of the body of a failure
-OVERHEAD = 8  # bytes on the wire for each byte of body: a receiver that sends single bytes in chunks needs 6
+FAILURE_BYTES = 4 << 10  # stored of the body of a failed response
+OVERHEAD = 8  # maximum bytes on the wire per byte of body: single-byte chunks need 6
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class ReceiverResponse:
 
     status: int
     headers: dict[str, str]
-    fields: tuple[tuple[str, str], ...] = ()  # every one, in order: a list may be said in several
+    fields: tuple[tuple[str, str], ...] = ()  # all fields in order: a list may be split into several
     body: bytes = field(repr=False)
 
 
@@ -34,17 +34,17 @@ class ResponseReader:
 
     def __init__(self, body_bytes: int) -> None:
         self.answer: ReceiverResponse | None = None
-        self.reusable = False  # the answer ended exactly, and the receiver keeps the connection open
+        self.reusable = False  # the response ended exactly, and the receiver keeps the connection open
         self._success_bytes = body_bytes
         self._parser = httptools.HttpResponseParser(self)
         self._headers: list[tuple[str, str]] = []
         self._fields = 0
         self._body = bytearray()
         self._received = 0
-        self._status: int | None = None  # of the final answer, once its head is complete
+        self._status: int | None = None  # of the final response, once its head is complete
 
     def feed(self, data: bytes) -> None:
-        """Raises NoAnswer when this can no longer become one."""
+        """Parse received bytes; raises NoAnswer if they cannot become a valid response."""
         if self.answer is not None:
             self.reusable = False
             return
@@ -59,14 +59,14 @@ class ResponseReader:
             self._check_limits()
 
     def ended(self) -> ReceiverResponse:
-        """The receiver closed its side properly; raises NoAnswer when something is missing."""
+        """Return the response after the receiver closed its side; raises NoAnswer if it is incomplete."""
         delimited = any(name in ("content-length", "transfer-encoding") for name, _ in self._headers)
         if self._status is not None and not delimited:
             return self._made(self._status)
         return self.broken_off()
 
     def broken_off(self) -> ReceiverResponse:
-        """End reading after a disconnect; raises NoAnswer unless it is a failure whose status is known."""
+        """Return the response after a disconnect; raises NoAnswer unless it is a failure with a known status."""
         if self._status is not None and not _is_success(self._status):
             return self._made(self._status)
         if not self._received:
@@ -80,7 +80,7 @@ class ResponseReader:
     # -------------------------------------------------------------------------------------------- called by the parser
     def on_message_begin(self) -> None:
         self._headers.clear()
-        self.reusable = False  # a second answer, when there is one already: no one asked for it
+        self.reusable = False  # an unrequested second response
 
     def on_header(self, name: bytes, value: bytes) -> None:
         self._fields += 1

@@ -1,4 +1,4 @@
-"""TLS towards receivers: the machine's authorities and the operator's, names always verified, client certificates by file.
+"""TLS to receivers: authorities of the machine and the operator, verified names, client certificates from files.
 
 Rule: a replaced certificate file is used from the next connection on, so that a rollover needs no restart.
 """
@@ -16,7 +16,7 @@ from postroad.errors import Misconfigured
 
 CONTEXTS = 256
 
-_Files = tuple[str, int, str, int]  # chain and key, each with the time of its last change
+_Files = tuple[str, int, str, int]  # chain and key, each with its modification time
 
 
 class TlsContexts:
@@ -33,7 +33,7 @@ class TlsContexts:
         self._by_files: OrderedDict[_Files, ssl.SSLContext] = OrderedDict()
 
     async def of(self, certificate: tuple[str, str] | None) -> ssl.SSLContext:
-        """The context to connect with; raises NoAnswer when the client certificate cannot be read."""
+        """Return the context for a connection; raises NoAnswer if the client certificate cannot be read."""
         if certificate is None:
             return self._anonymous
         try:
@@ -59,6 +59,6 @@ class TlsContexts:
         if self._authorities:
             context.load_verify_locations(cafile=self._authorities)
         if certificate is not None:
-            # Without a password OpenSSL would ask for one at the terminal, and wait.
+            # Without a password, OpenSSL would prompt for one at the terminal and wait.
             context.load_cert_chain(*certificate, password="")
         return context

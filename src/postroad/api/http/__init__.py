@@ -2,15 +2,15 @@
 
 The terms, in the order in which a request meets them:
 
-    Head        one request line with its headers, whole and checked, or refused (``head``)
+    Head        a complete request line with headers, checked or refused (``head``)
     Framing     where the body ends: counted or chunked (``framing``)
-    Fast route  an endpoint served without any framework between it and the socket (``request``, ``fast_calls``)
+    Fast route  an endpoint served without a framework (``request``, ``fast_calls``)
     Exchange    a request handed to the ASGI application instead (``asgi``)
     Incoming    a request whose body is still arriving, for either of them (``incoming_request``)
-    Outbox      the answers of one connection, in the order of its requests (``outbox``)
+    Outbox      the responses of one connection, in the order of its requests (``outbox``)
     Capacity    what all connections share: connections, and bytes of bodies (``capacity``)
     Connection  the protocol that drives all of them (``protocol``)
-    Server      the listening socket, its clock and its end (``server``)
+    Server      the listening socket, the timer and the shutdown (``server``)
 
 Rule: nothing that a client sends or fails to send costs more than ``HttpLimits`` allows. Input that is not
 unambiguous is refused and the connection closed.

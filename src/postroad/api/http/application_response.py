@@ -28,11 +28,11 @@ class ApplicationResponse:
         self._chunked = False
         self._has_body = True
         self.keeps_connection = bool(head.keep_alive)
-        self.sent = False  # bytes of it have left
+        self.sent = False  # some bytes were sent
         self.finished = False
 
     def start(self, status: int, headers: Iterable[tuple[bytes, bytes]], *, closes: bool) -> None:
-        """Keeps the head until the first piece of the body, with which it leaves in one write."""
+        """Store the head, which is sent in one write with the first piece of the body."""
         if self._status:
             raise RuntimeError("the application has started its answer twice")
         named = [(bytes(name).lower(), bytes(value)) for name, value in headers]
@@ -41,7 +41,7 @@ class ApplicationResponse:
         self._headers = [pair for pair in named if pair[0] not in OURS]
         self._promised = next((int(value) for name, value in named if name == b"content-length"), None)
         self._has_body = self._head.method != b"HEAD" and status not in BODILESS
-        header_lines(self._headers)  # a value that cannot be sent is refused here, where it was set
+        header_lines(self._headers)  # raises here for a value that cannot be sent
         self._status = status
 
     def body(self, piece: bytes, *, more: bool) -> bytes:
@@ -69,7 +69,7 @@ class ApplicationResponse:
             elif self._has_body and self._head.version == b"1.1":
                 self._chunked, length = True, b"transfer-encoding: chunked\r\n"
             elif self._has_body:
-                self.keeps_connection = False  # the end of the connection is the end of the body
+                self.keeps_connection = False  # the body ends with the connection
         ending = connection_line(self._head.version, not self.keeps_connection)
         return b"%b%b%b%b%b\r\n" % (
             status_line(self._status),

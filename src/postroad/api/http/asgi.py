@@ -24,7 +24,7 @@ DISCONNECT: Event = {"type": "http.disconnect"}
 
 
 class AsgiExchange:
-    """One request in the hands of the application."""
+    """One request that the application processes."""
 
     __slots__ = ("_answer", "_buffered", "_complete", "_connection", "_disconnected", "_front", "_handed_over", "_head",
                  "_origin", "_pieces", "_wake")  # fmt: skip
@@ -38,7 +38,7 @@ class AsgiExchange:
         self._pieces: list[bytes] = []
         self._buffered = 0
         self._complete = False  # the whole body has arrived
-        self._handed_over = False  # and the application has got all of it
+        self._handed_over = False  # the application has received all of it
         self._disconnected = False
         self._wake = asyncio.Event()
 
@@ -47,7 +47,7 @@ class AsgiExchange:
         self._front.tasks.add(task)
         task.add_done_callback(self._front.tasks.discard)
 
-    # the connection speaks
+    # called by the connection
 
     @property
     def is_full(self) -> bool:
@@ -70,7 +70,7 @@ class AsgiExchange:
         self._disconnected = True
         self._wake.set()
 
-    # the application speaks
+    # called by the application
 
     async def receive(self) -> Event:
         if not self._handed_over:
@@ -123,7 +123,7 @@ class AsgiExchange:
 
     def _fail(self, error: Exception) -> None:
         if self._disconnected:
-            return  # whatever went wrong then, went wrong because the client left
+            return  # errors after a disconnect are caused by it
         log_error(self._head.method, self._head.path, error)
         if self._answer.sent and not self._answer.finished:
             self._connection.abort()
@@ -137,7 +137,7 @@ class AsgiExchange:
 
     def scope(self) -> Scope:
         head, origin = self._head, self._origin
-        extensions: dict[str, Any] = {"postroad.draining": lambda: self._front.draining}  # what streams ends by itself
+        extensions: dict[str, Any] = {"postroad.draining": lambda: self._front.draining}  # so that streams can end
         if origin.secure:
             extensions["tls"] = {"client_cert_der": origin.client_certificate_der}
         return {

@@ -11,7 +11,7 @@ from typing import Protocol
 
 from postroad.api.http.limits import HttpLimits
 
-OVERFLOW_CONNECTIONS = 64  # how many refused connections may stay long enough to read why
+OVERFLOW_CONNECTIONS = 64  # refused connections that may stay open to receive an explanation
 
 
 class WaitingConnection(Protocol):
@@ -29,7 +29,7 @@ class Capacity:
         self.body_bytes = 0
 
     def enter(self, peer: str, *, counted_by_peer: bool) -> bool:
-        """Takes a place for a connection, if there is one."""
+        """Reserve a place for a connection; False if none is free."""
         if self.connections >= self._limits.connections:
             return False
         if counted_by_peer:
@@ -55,7 +55,7 @@ class Capacity:
         return self.body_bytes < self._limits.bodies_in_flight_bytes
 
     def may_go_on(self, size: int) -> bool:
-        """Whether there is memory for more of a body that has begun; a body that is alone may always continue."""
+        """Whether there is memory for more of a begun body; an only body may always continue."""
         return not self.body_bytes or self.body_bytes + size <= 2 * self._limits.bodies_in_flight_bytes
 
     def hold(self, size: int) -> None:

@@ -12,14 +12,14 @@ from postroad.errors import Refused
 
 
 class ConnectionPhase(Enum):
-    IDLE = auto()  # nothing asked, nothing owed
+    IDLE = auto()  # no request, no pending response
     HEAD = auto()  # a request has begun to arrive
     BODY = auto()  # its body is arriving
-    WAITING = auto()  # for room for its body
-    ANSWERING = auto()  # a fast route owes the answer
-    WORKING = auto()  # the application does what it does; its time is its own
-    STALLED = auto()  # the client does not read its answer
-    LINGERING = auto()  # refused; the client may read why
+    WAITING = auto()  # the request waits for memory for its body
+    ANSWERING = auto()  # a fast route prepares the response
+    WORKING = auto()  # the application is processing; not limited
+    STALLED = auto()  # the client does not read the response
+    LINGERING = auto()  # refused; the client may still read the reason
 
 
 class ConnectionEnding(Enum):
@@ -31,7 +31,7 @@ Verdict = Refused | ConnectionEnding | None
 
 
 def judge_phase(phase: ConnectionPhase, elapsed_s: float, body_bytes: int, limits: HttpLimits) -> Verdict:
-    """Decides what to do with a connection that has been in ``phase`` for ``elapsed_s`` and sent so many body bytes."""
+    """Decide what to do with a connection that was in ``phase`` for ``elapsed_s`` and has sent ``body_bytes``."""
     if phase is ConnectionPhase.BODY:
         return _body_verdict(elapsed_s, body_bytes, limits)
     if phase is ConnectionPhase.WORKING or elapsed_s <= _allowed_s(phase, limits):

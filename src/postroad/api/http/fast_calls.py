@@ -1,4 +1,4 @@
-"""Requests to fast routes: collects the body, then calls the handler; a repeated request head is not read again.
+"""Requests to fast routes: collects the body, then calls the handler; a repeated request head is not parsed again.
 
 Rules: stored bytes are counted from their arrival until the request is answered or the client has disconnected. The path
 for repeated heads is used only for a single complete request that begins with exactly the bytes of a head that was read
@@ -21,7 +21,7 @@ from postroad.errors import Refused
 def serve(
     front: Front, outbox: Outbox, route: FastRoute, head: RequestHead, origin: ClientOrigin, body: bytes, now: float
 ) -> None:
-    """Calls the handler with a whole request. ``body`` is counted by ``Capacity`` only if the answer comes later."""
+    """Call the handler with a complete request. ``Capacity`` counts ``body`` only if the response is sent later."""
     reply = outbox.open(head.version, not head.keep_alive, head.method == b"HEAD", now)
     try:
         route.handler(FastRequest(head, origin, body, now), reply)
@@ -36,7 +36,7 @@ def serve(
 
 
 class FastCall:
-    """A fast request whose body has not all arrived with its head."""
+    """A fast request whose body did not arrive completely with its head."""
 
     __slots__ = ("_front", "_head", "_held", "_origin", "_outbox", "_pieces", "_route")
 
@@ -55,7 +55,7 @@ class FastCall:
 
     @property
     def is_full(self) -> bool:
-        return False  # limited by its route's size and by the capacity that all share
+        return False  # limited by its route's size and the shared capacity
 
     def feed(self, content: bytes) -> None:
         if not self._front.capacity.may_go_on(len(content)):
@@ -78,14 +78,14 @@ class FastCall:
         )
 
     def drop(self) -> None:
-        """Releases the memory held for the body; ``serve`` counts it again while the response is pending."""
+        """Release the memory held for the body; ``serve`` counts it again while the response is pending."""
         held, self._held = self._held, 0
         self._pieces.clear()
         self._front.capacity.free(held)
 
 
 class RepeatedHead(NamedTuple):
-    """The last request of a connection, as far as the next one may repeat it."""
+    """The head of the last request of a connection, which the next one may repeat."""
 
     raw: bytes
     whole_bytes: int

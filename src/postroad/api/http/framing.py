@@ -51,8 +51,8 @@ class ChunkedFraming:
         self._limit = limit
         self._content_bytes = 0
         self._overhead = 0
-        self._remaining = 0  # of the chunk being read, with the CRLF behind it
-        self._held = b""  # a size line, chunk end or trailer line that is not whole yet
+        self._remaining = 0  # bytes of the current chunk, including its CRLF
+        self._held = b""  # an incomplete size line, chunk end or trailer line
         self._in_trailers = False
         self._trailer_bytes = 0
 

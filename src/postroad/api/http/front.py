@@ -1,6 +1,6 @@
 """State shared by all connections of one server: limits, routes, the application, and the date header.
 
-Rule: a connection uses nothing but its own socket and this; two servers in one process share nothing.
+Rule: a connection uses only its own socket and this object; two servers in one process share nothing.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Front:
     connections: set[HttpConnection] = field(default_factory=set)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     draining: bool = False
-    emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection has left
+    emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection is closed
 
     def enter(self, connection: HttpConnection) -> None:
         self.connections.add(connection)
@@ -52,7 +52,7 @@ class Front:
             self.emptied.set()
 
     def route(self, method: bytes, path: bytes) -> FastRoute | None:
-        """The fast route of a path. One that ends in ``/*`` is for every path with one more part in its place."""
+        """Return the fast route of a path; a route that ends in ``/*`` matches any single last part."""
         route = self.routes.get((method, path)) or self.routes.get((method, path[: path.rfind(b"/") + 1] + b"*"))
         if route is None and method == b"HEAD":
             return self.routes.get((b"GET", path))

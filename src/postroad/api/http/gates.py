@@ -24,7 +24,7 @@ class ReadGate:
             self._transport.pause_reading()
 
     def open(self) -> float:
-        """Reads on; returns for how many seconds the gate was shut."""
+        """Resume reading; returns for how many seconds the gate was closed."""
         if self.is_open or self._transport.is_closing():
             return 0.0
         self.is_open = True
@@ -33,7 +33,7 @@ class ReadGate:
 
 
 class WriteGate:
-    """Shut while the client leaves too much unread; watches whether it reads at all."""
+    """Closed while the client leaves too much output unread; measures whether the client still reads."""
 
     __slots__ = ("_opened", "_transport", "_unsent_bytes", "_watched_since_s", "is_open")
 
@@ -65,7 +65,7 @@ class WriteGate:
         return self._watched_since_s
 
     def still_moves(self, now: float, bytes_per_s: int) -> bool:
-        """Whether enough output has left since the watch began; restarts the watch."""
+        """Whether enough output was sent since the last call; restarts the measurement."""
         before, wanted = self._unsent_bytes, (now - self._watched_since_s) * bytes_per_s
         self.watch(now)
         return before - self._unsent_bytes >= wanted

@@ -1,4 +1,4 @@
-"""Reads one request head, whole: request line and headers up to the empty line.
+"""Reads one complete request head: request line and headers up to the empty line.
 
 httptools (llhttp in strict mode) parses; this module validates the result. Rule: a head that two servers could
 understand differently is refused, so that a proxy in front of the server never disagrees with it about where a
@@ -26,7 +26,7 @@ REMEMBERED_BYTES = 1024
 
 
 class RequestHead:
-    """A parsed request head, as far as the server itself uses it. httptools calls ``on_header``."""
+    """A parsed request head with the fields that the server itself uses. httptools calls ``on_header``."""
 
     query = b""
     content_length = 0
@@ -85,7 +85,7 @@ class RequestHead:
 
 
 def head_end(pending: bytes, limits: HttpLimits) -> int:
-    """Where the head ends, or -1 if more must come. Sizes are counted here, before anything is parsed."""
+    """Return the end of the head, or -1 if it is incomplete. Checks sizes before anything is parsed."""
     line_end = pending.find(b"\r\n", 0, limits.request_line_bytes + 2)
     if line_end < 0 and len(pending) > limits.request_line_bytes + 1:
         raise Refused("request.target-too-long", f"keep the request line within {limits.request_line_bytes} bytes")
@@ -97,13 +97,13 @@ def head_end(pending: bytes, limits: HttpLimits) -> int:
 
 
 def read_head(raw: bytes, limits: HttpLimits) -> RequestHead:
-    """Parse ``raw``, a whole head with its empty line, as measured by ``head_end``."""
+    """Parse ``raw``, a complete head with its empty line, as found by ``head_end``."""
     if raw.count(b"\n") - 2 > limits.header_count:
         raise Refused("request.header-too-large", f"send at most {limits.header_count} headers")
     method, target, version = _request_line(raw)
     head = RequestHead(method, target, version)
     _parse(head, raw)
-    if raw.find(b" \r\n") >= 0 or raw.find(b"\t\r\n") >= 0:  # rare, so looked for once rather than stripped from each
+    if raw.find(b" \r\n") >= 0 or raw.find(b"\t\r\n") >= 0:  # rare, so searched once instead of stripped from each
         head.headers = [(name, value.rstrip(b" \t")) for name, value in head.headers]
     if head.hosts != 1 or version != b"1.1" or head.upgrade:
         _check_framing(head)
@@ -117,7 +117,7 @@ def read_head(raw: bytes, limits: HttpLimits) -> RequestHead:
 def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
     words = raw.split(b" ", 2)
     if len(words) == 3 and words[0] in METHODS and words[2].startswith(VERSIONS) and words[1] and b"\n" not in words[1]:
-        return words[0], words[1], words[2][5:8]  # a line end in the target: to llhttp that is HTTP/0.9, and a header
+        return words[0], words[1], words[2][5:8]  # a line end in the target: llhttp would read HTTP/0.9 and a header
     words = raw[: raw.find(b"\r\n")].split(b" ")
     if len(words) != 3 or not words[0].isalpha() or not words[1] or b"\n" in words[1]:
         raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
@@ -149,7 +149,7 @@ def _parse(head: RequestHead, raw: bytes) -> None:
     try:
         httptools.HttpRequestParser(head).feed_data(raw)
     except httptools.HttpParserUpgrade:
-        pass  # raised after a valid head; what is asked for is looked at below
+        pass  # raised after a valid head; ``read_head`` checks the requested upgrade
     except httptools.HttpParserCallbackError as error:
         if isinstance(error.__context__, Refused):
             raise error.__context__ from None

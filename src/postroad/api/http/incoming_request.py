@@ -1,4 +1,4 @@
-"""A request whose body is still arriving: its sink, its progress, and since when the client has been awaited.
+"""A request whose body is still arriving: its sink, its progress, and since when the server waits for the client.
 
 Rule: received bytes are counted here once, for the timer that checks the transfer rate.
 """

@@ -1,7 +1,7 @@
 """The responses of one connection, sent in the order of its requests.
 
-An answer that is ready before an earlier one waits for it. Rule: answers that become ready while input is being read
-leave in one write at the end, so that a pipelining client costs one system call and not one per answer.
+A response that is ready before an earlier one waits for it. Rule: responses that become ready while input is being read
+are sent in one write at the end, so that a pipelining client costs one system call and not one per response.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from postroad.api.http.error_log import log_error
 from postroad.api.http.request import FastReply, Headers
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 
-COPY_BYTES = 16 * 1024  # below it, one joined buffer is cheaper than two
-USUAL = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"  # an answer with nothing out of the ordinary
+COPY_BYTES = 16 * 1024  # below this, one joined buffer is cheaper than two
+USUAL = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"  # the short form of a response
 
 
 class Outbox:
@@ -28,7 +28,7 @@ class Outbox:
         self._transport = transport
         self._capacity = capacity
         self._date = date
-        self._sent = sent  # told after each flush, with whether the connection ends here
+        self._sent = sent  # called after each flush; True: the connection ends here
         self.corked = False
         self.draining = False
         self.replies: deque[FastReply] = deque()
@@ -72,12 +72,12 @@ class Outbox:
         return [head + body] if len(body) < COPY_BYTES else [head, body]
 
     def flush(self) -> None:
-        """Send every answer whose turn has come."""
+        """Send all responses that are ready in order."""
         replies, closes = self.replies, False
         if len(replies) == 1 and isinstance(only := replies[0].wire, bytes):
             replies.clear()
             self._transport.write(only)
-            self._sent(False)  # an answer that ends the connection is never rendered this shortly
+            self._sent(False)  # the short form never ends the connection
             return
         parts: list[bytes] = []
         while replies and (wire := replies[0].wire) is not None:
@@ -95,7 +95,7 @@ class Outbox:
         self._sent(closes)
 
     def lose(self) -> None:
-        """Notifies every pending reply that the client has disconnected."""
+        """Notify every pending reply that the client has disconnected."""
         lost, self.replies = list(self.replies), deque()
         for reply in lost:
             held, reply.body_bytes_held = reply.body_bytes_held, 0
@@ -107,7 +107,7 @@ class Outbox:
 
 
 def _is_usual(reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers) -> bool:
-    """Whether the short response format fits: no headers of its own, no connection header, a short body."""
+    """Whether the short form of a response is possible: no extra headers, no connection header, a short body."""
     plain = not (headers or reply.closes or reply.head_only) and reply.version == b"1.1"
     return (
         plain and status in STATUS_LINES and status not in BODILESS and len(body) < COPY_BYTES and content_type != b""

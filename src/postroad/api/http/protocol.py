@@ -1,9 +1,9 @@
-"""One HTTP/1.1 connection: bytes in, requests to a fast route or to the ASGI application, answers back in order.
+"""One HTTP/1.1 connection: reads bytes, passes requests to a fast route or the ASGI application, responds in order.
 
-A connection is always in one phase, and the server's clock (``check``) knows how long each may last:
+A connection is always in one phase, and the server's timer (``check``) limits each of them:
 
-    idle ─first byte→ head ─whole→ body ─whole→ (answered by the outbox or the exchange) ─→ idle
-      any ─cannot be understood, too large, too slow→ refused ─answer sent→ lingering ─→ closed
+    idle ─first byte→ head ─complete→ body ─complete→ (answered by the outbox or the exchange) ─→ idle
+      any ─invalid, too large, too slow→ refused ─response sent→ lingering ─→ closed
 
 Rule: a request is read only when it can be started; until then its bytes stay in the buffer, and reading stops when
 enough has accumulated. So a client that does not read, or an application that does not keep up, slows only its own
@@ -41,19 +41,19 @@ class HttpConnection(asyncio.Protocol):
         self._pending = b""
         self._incoming: IncomingRequest | None = None
         self._exchange: AsgiExchange | None = None
-        self._since_s = front.loop.time()  # when the present phase began
-        self._input_closed = False  # nothing more is understood on this connection
+        self._since_s = front.loop.time()  # when the current phase began
+        self._input_closed = False  # no further input is parsed on this connection
         self._draining_input = False
-        self._blocked_on_capacity = False  # for room for a body
+        self._blocked_on_capacity = False  # waits for memory for a body
         self._blocked_since_s = 0.0
-        self._blocked_on_replies = False  # a whole head waits until the answers before it have left
+        self._blocked_on_replies = False  # a complete head waits until earlier responses are sent
         self._has_place = False
         self._heads = HeadMemory(front.limits)
-        self._head: RequestHead | None = None  # the last one that could be read: refusals come in its form
+        self._head: RequestHead | None = None  # the last valid head: refusals use its format
         self._again: RepeatedHead | None = None
         self.owes_continue = False
 
-    # the socket speaks
+    # called by the socket
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         front, self._transport = self._front, cast(asyncio.Transport, transport)
@@ -86,12 +86,12 @@ class HttpConnection(asyncio.Protocol):
         self._advance()
 
     def eof_received(self) -> bool:
-        """A client that has closed its side may still read: it gets the answers that are owed, if they come by themselves."""
+        """Keep the connection open for pending responses, since a client that closed its side may still read."""
         owed = self.outbox.replies
         if not owed or self._exchange is not None or not self._transport.can_write_eof():
             return False
         if any(reply.waits_for_news for reply in owed):
-            return False  # it has left, as far as anyone can tell, and what is handed to it would be lost
+            return False  # it may have disconnected, and messages handed out to it would be lost
         self._stop_reading_requests()
         owed[-1].closes = True
         return True
@@ -114,7 +114,7 @@ class HttpConnection(asyncio.Protocol):
             exchange.disconnect()
         self.outbox.lose()
 
-    # taking input
+    # processing input
 
     def _advance(self) -> None:
         outbox = self.outbox
@@ -130,13 +130,13 @@ class HttpConnection(asyncio.Protocol):
             self._adjust_reading()
 
     def _take(self) -> bool:
-        """Takes one step; False if it cannot be taken before something else happens."""
+        """Process one step of the input; False if it must wait for another event."""
         if self._incoming is not None:
             return self._take_body(self._incoming)
         return not self._is_busy() and self._take_head()
 
     def _is_free(self) -> bool:
-        """Whether a complete request with nothing before it can be served at once."""
+        """Whether a complete request can be served at once, because no other is pending."""
         return not (
             self._pending
             or self.outbox.replies
@@ -182,7 +182,7 @@ class HttpConnection(asyncio.Protocol):
 
     def _may_begin(self, head: RequestHead, route: FastRoute | None) -> bool:
         if route is None and self.outbox.replies:
-            self._blocked_on_replies = True  # an exchange writes to the socket itself, so it waits for its turn
+            self._blocked_on_replies = True  # an exchange writes to the socket itself, after earlier responses
             return False
         limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
         if head.content_length > limit:
@@ -195,7 +195,7 @@ class HttpConnection(asyncio.Protocol):
         return False
 
     def room_is_free(self) -> None:
-        """Called by ``Capacity`` when a body that had to wait may begin."""
+        """Continue with a body that waited for memory; called by ``Capacity``."""
         self._blocked_on_capacity = False
         self._front.loop.call_soon(self.resume)
 
@@ -266,10 +266,10 @@ class HttpConnection(asyncio.Protocol):
         self._blocked_on_replies = False
         self._advance()
 
-    # answers leave
+    # sending responses
 
     def _sent(self, closes: bool) -> None:
-        """The outbox has written; ``closes``: that was the last answer of this connection."""
+        """Continue after the outbox has written; ``closes``: that was the last response of this connection."""
         if closes:
             self._finish()
         elif not self.outbox.replies:
@@ -282,7 +282,7 @@ class HttpConnection(asyncio.Protocol):
             self._front.loop.call_soon(self.resume)
 
     def exchange_ended(self, exchange: AsgiExchange, keeps: bool) -> None:
-        """The ASGI application has answered completely, or has failed to."""
+        """Continue after the ASGI application has responded completely or failed."""
         if self._exchange is not exchange:
             return
         self._exchange = None
@@ -300,14 +300,14 @@ class HttpConnection(asyncio.Protocol):
         await self._writes.passed()
 
     def address(self, which: str) -> tuple[str, int]:
-        """``peername`` or ``sockname``, as ASGI wants them."""
+        """Return ``peername`` or ``sockname`` in the form of ASGI."""
         name = self._transport.get_extra_info(which)
         return (str(name[0]), int(name[1])) if isinstance(name, tuple) else ("", 0)
 
-    # the clock
+    # the timer
 
     def check(self, now: float) -> None:
-        """End a phase that has taken too long."""
+        """End a phase that has exceeded its limit."""
         phase, since_s = self._phase()
         received = self._incoming.received if self._incoming is not None else 0
         decision = judge_phase(phase, now - since_s, received, self._front.limits)
@@ -329,7 +329,7 @@ class HttpConnection(asyncio.Protocol):
             return ConnectionPhase.LINGERING, self._since_s
         if self._blocked_on_capacity:
             return ConnectionPhase.WAITING, self._blocked_since_s
-        if incoming is not None and not self.owes_continue:  # before that it is the client that waits for us
+        if incoming is not None and not self.owes_continue:  # before "100 Continue", the client waits for the server
             return (ConnectionPhase.BODY if self._reads.is_open else ConnectionPhase.WORKING), incoming.started_at_s
         if self._exchange is not None:
             return ConnectionPhase.WORKING, self._since_s
@@ -337,7 +337,7 @@ class HttpConnection(asyncio.Protocol):
             return ConnectionPhase.HEAD, self._since_s
         return (ConnectionPhase.ANSWERING, replies[0].asked_at_s) if replies else (ConnectionPhase.IDLE, self._since_s)
 
-    # endings
+    # ending the connection
 
     def drain(self) -> None:
         """Finish the requests in progress and start no new ones, because the server is stopping."""
@@ -365,7 +365,7 @@ class HttpConnection(asyncio.Protocol):
             incoming.sink.drop()
 
     def _refuse(self, refused: Refused) -> None:
-        """Answers in its turn, and understands nothing more on this connection."""
+        """Send a refusal after earlier responses, and parse no further input on this connection."""
         exchange, self._exchange = self._exchange, None
         self._draining_input = True
         self._stop_reading_requests()
@@ -386,7 +386,7 @@ class HttpConnection(asyncio.Protocol):
             self._transport.abort()
 
     def _finish(self) -> None:
-        """Closes; where the client may still be sending, only after it had time to read why."""
+        """Close the connection; if the client may still be sending, only after it had time to read the response."""
         if not self._draining_input:
             self._close()
             return

@@ -61,7 +61,7 @@ class TrustedProxies:
         return known
 
     def origin(self, said: Said, direct: ClientOrigin) -> ClientOrigin:
-        """The client's origin by the proxy's headers, if ``direct`` is a trusted proxy."""
+        """Return the client's origin from the proxy's headers if ``direct`` is a trusted proxy; otherwise ``direct``."""
         if not self.trusts(direct.peer):
             return direct
         return ClientOrigin(self._address(said, direct.peer), _was_secure(said), _certificate(said))

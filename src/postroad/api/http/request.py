@@ -1,6 +1,6 @@
-"""The request and the reply of a fast route: one whole request, answered exactly once.
+"""The request and the reply of a fast route: one complete request, answered exactly once.
 
-A fast handler is a plain function called on the event loop with the whole body in memory. It may answer at once, or
+A fast handler is a plain function, called on the event loop with the whole body in memory. It may answer at once, or
 keep the ``Reply`` and answer later from the loop (after a group commit, at the end of a long poll). Rule: each
 ``Reply`` is called exactly once. Answers leave in the order of the requests, whatever order they are given in. A
 disconnected client is not an error.
@@ -20,7 +20,7 @@ Headers = Sequence[tuple[bytes, bytes]]
 
 
 class FastRequest:
-    """One request, read completely; never altered. Header names are lower-case; ``received_at_s`` is the loop's clock."""
+    """One complete, immutable request. Header names are lower-case; ``received_at_s`` is the event loop's time."""
 
     __slots__ = ("_head", "_origin", "body", "memo", "received_at_s")
 
@@ -60,7 +60,7 @@ class FastRequest:
         return self._origin.client_certificate_der
 
     def header(self, name: bytes) -> bytes | None:
-        """The first header of that (lower-case) name."""
+        """Return the first header with this (lower-case) name, or None."""
         for candidate, value in self._head.headers:
             if candidate == name:
                 return value
@@ -77,12 +77,12 @@ class FastReply:
         self._outbox = outbox
         self._listeners: list[Callable[[], None]] | None = None
         self.version = version
-        self.closes = closes  # the connection ends after this answer
+        self.closes = closes  # the connection ends after this response
         self.head_only = head_only
         self.asked_at_s = asked_at_s
         self.body_bytes_held = 0
         self.answered = False
-        self.closed = False  # the client is gone: whatever is answered will not arrive
+        self.closed = False  # the client has disconnected: a response will not arrive
         self.wire: bytes | list[bytes] | None = None
 
     def __call__(self, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
@@ -91,7 +91,7 @@ class FastReply:
         self._outbox.answer(self, status, body, content_type, headers)
 
     def on_disconnect(self, listener: Callable[[], None]) -> None:
-        """Calls ``listener`` once if the client leaves before it is answered (at once, if it has left already)."""
+        """Call ``listener`` once if the client disconnects before the answer; at once if it already has."""
         if self.closed:
             listener()
         elif self._listeners is None:
@@ -101,11 +101,11 @@ class FastReply:
 
     @property
     def waits_for_news(self) -> bool:
-        """Whether a handler wants to be notified if the client disconnects."""
+        """Whether a handler has registered to be notified of a disconnect."""
         return self._listeners is not None
 
     def disconnect(self) -> None:
-        """Called by the connection when the client has disconnected."""
+        """Mark the client as disconnected and call the listener; called by the connection."""
         self.closed = True
         listeners, self._listeners = self._listeners, None
         if listeners and not self.answered:

@@ -48,7 +48,7 @@ class Lifespan:
 
     async def _run(self) -> None:
         scope = {"type": "lifespan", "asgi": {"version": "3.0", "spec_version": "2.0"}, "state": self.state}
-        with contextlib.suppress(Exception):  # by the protocol: an application that raises here knows no lifespan
+        with contextlib.suppress(Exception):  # in ASGI, an application without lifespan support raises here
             await self._app(scope, self._events.get, self._answers.put)
         await self._answers.put({"type": "lifespan.unsupported"})
 
@@ -81,7 +81,7 @@ class HttpServer:
         self._clock: asyncio.TimerHandle | None = None
 
     async def start(self, host: str, port: int) -> int:
-        """Starts the application, then listens; returns the port that was bound (of use when ``port`` is 0)."""
+        """Start the application, then listen; returns the bound port (useful if ``port`` is 0)."""
         loop = asyncio.get_running_loop()
         await self._lifespan.start()
         front = self._front = Front(
@@ -110,7 +110,7 @@ class HttpServer:
 
     @property
     def front(self) -> Front:
-        """The state that connections share, for readiness and metrics. Only after ``start``."""
+        """Return the state that connections share, for readiness and metrics; available after ``start``."""
         if self._front is None:
             raise RuntimeError("the server has not been started")
         return self._front
@@ -122,7 +122,7 @@ class HttpServer:
         for connection in tuple(front.connections):
             try:
                 connection.check(now)
-            except Exception as error:  # one connection's mistake must not stop the clock of all
+            except Exception as error:  # an error in one connection must not stop the timer of all
                 log_error(b"check", b"", error)
                 connection.abort()
 

@@ -1,4 +1,4 @@
-"""TLS for the server itself, with client certificates that the directory knows.
+"""TLS for the server itself, with the client certificates of the directory.
 
 A client's certificate needs no signature of a certificate authority: the directory pins its fingerprint. OpenSSL,
 through Python's ssl module, accepts a client's certificate only if it leads to a trust anchor, so the registered
@@ -33,7 +33,7 @@ class TlsFront:
         self.context.sni_callback = self._use_current
 
     def trust(self, clients_der: Iterable[bytes]) -> None:
-        """Replaces the registered client certificates; handshakes from now on go by the new set."""
+        """Replace the registered client certificates; later handshakes use the new set."""
         self._clients = tuple(clients_der)
         self._current = self._build()
 
@@ -43,11 +43,11 @@ class TlsFront:
         self._clients = (*self._clients, client_der)
 
     def reload(self) -> None:
-        """Reads the server's own certificate and key again, after they have been renewed on disk."""
+        """Reload the server's own certificate and key from disk."""
         self._current = self._build()
 
     def reload_if_renewed(self) -> bool:
-        """Reloads certificate and key if either file has changed; keeps the old pair and raises Misconfigured on mismatch."""
+        """Reload certificate and key if either file has changed; on mismatch, keep the old pair and raise Misconfigured."""
         changed_at = self._changed_at()
         if changed_at == self._renewed_at:
             return False
@@ -56,7 +56,7 @@ class TlsFront:
         return True
 
     def _changed_at(self) -> tuple[int, ...]:
-        """When the files were last written; 0 for one that is not there just now."""
+        """Return the modification times of the files; 0 for a missing file."""
         return tuple(path.stat().st_mtime_ns if path.exists() else 0 for path in (self._certificate, self._key))
 
     def _use_current(self, connection: ssl.SSLObject, server_name: str | None, context: ssl.SSLContext) -> None:

@@ -17,7 +17,7 @@ BODILESS = frozenset({204, 304})
 
 
 class DateLine:
-    """The ``date`` header, made once a second by the server's clock rather than for every answer."""
+    """The ``date`` header, updated once a second by the server's timer instead of for every response."""
 
     __slots__ = ("line",)
 

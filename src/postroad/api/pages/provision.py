@@ -28,20 +28,22 @@ async def show_form(request: Request) -> Response:
     asked = query_of(request, "provider", "organization", "service")
     provider = trusting.find_offering(caller, api.network.directory, asked.get("provider", ""))
     named = asked.get("organization") or caller.organization
-    house = require_organization(caller, api.network.directory, named, Role.DEVELOPER)
+    organization = require_organization(caller, api.network.directory, named, Role.DEVELOPER)
     proof = make_form_proof(api.network, caller, provider)
-    body = _form(provider, house.name, asked.get("service") or provider.name, proof)
+    body = _form(provider, organization.name, asked.get("service") or provider.name, proof)
     policy = " ".join(text for text in (POLICY, page_origin(provider.provisioning_url)) if text)
-    return page(f"Connect {house.name} with {provider.address}", body, headers={"Content-Security-Policy": policy})
+    return page(
+        f"Connect {organization.name} with {provider.address}", body, headers={"Content-Security-Policy": policy}
+    )
 
 
 def _form(provider: Service, organization: str, service: str, proof: str) -> str:
-    house, address = escape(organization), escape(provider.address)
+    name, address = escape(organization), escape(provider.address)
     description = f"<p>{escape(provider.description)}</p>" if provider.description else ""
     return (
         f"{description}<p>You will be sent to <b>{escape(urlsplit(provider.provisioning_url).netloc)}</b>, to log in there as a "
-        f"customer. Once {address} has confirmed you, a new service of {house} stands for your account there; {address} may then "
-        f"send messages to every service of {house} until either side revokes this.</p>"
+        f"customer. Once {address} has confirmed you, a new service of {name} stands for your account there; {address} may then "
+        f"send messages to every service of {name} until either side revokes this.</p>"
         '<form method="post" action="/provision">'
         f"{_hidden('provider', provider.gcid)}{_hidden('organization', organization)}{_hidden('proof', proof)}"
         '<p><label for="service">Name of the new service</label> '

@@ -62,26 +62,26 @@ async def billing(request: Request) -> Response:
 
 async def show_billing(request: Request, form: BillingForm) -> Response:
     """Show the page; with what is wrong, if an operator's form has made no sense."""
-    console, house = console_of(request), requested_organization(request)
+    console, organization = console_of(request), requested_organization(request)
     period = f"{_today(console):%Y-%m}"
     values: dict[str, Any] = {
-        "house": house,
+        "house": organization,
         "houses": list_organizations(request),
         "period": period,
-        "balances": _balances(console, house)[:MAX_INVOICES],
+        "balances": _balances(console, organization)[:MAX_INVOICES],
         "today": _today(console),
-        "wish": _query_of(request, house),
+        "wish": _query_of(request, organization),
         "form": form,
         "last_month": f"{_today(console).replace(day=1) - timedelta(days=1):%Y-%m}",
     }
     status = 422 if form.fault else 200
     try:
-        found = await _drafts(console, house, period)
+        found = await _drafts(console, organization, period)
     except MissingMarts as missing:
         return render_page(request, "billing.html", values | {"missing": missing, "running": [], "plots": []}, status)
     upto_us = min(found.made_at_us, console.now_us)
     running = [(one, _forecast(console, one, upto_us)) for one in found.invoices]
-    plots = [await _course(console, one) for one in found.invoices] if house else []
+    plots = [await _course(console, one) for one in found.invoices] if organization else []
     more = {"missing": None, "running": running, "plots": plots, "made_at_us": found.made_at_us}
     return render_page(request, "billing.html", values | more, status)
 
@@ -184,17 +184,19 @@ async def _message_name(console: Console, caller: Caller, session: str) -> str:
     return ""
 
 
-async def _drafts(console: Console, house: str, period: str) -> MonthDrafts:
+async def _drafts(console: Console, organization: str, period: str) -> MonthDrafts:
     settings, books = console.running.settings, console.directory.books
-    return await run_query(partial(load_drafts, settings.warehouse_folder, house, period, books, _today(console)))
+    return await run_query(
+        partial(load_drafts, settings.warehouse_folder, organization, period, books, _today(console))
+    )
 
 
 async def _draft(request: Request) -> tuple[Invoice, dict[str, str]]:
-    console, house, asked = console_of(request), requested_organization(request), request.path_params
-    if not house:
+    console, organization, asked = console_of(request), requested_organization(request), request.path_params
+    if not organization:
         raise not_found()
     try:
-        found = await _drafts(console, house, check_period(asked["period"]))
+        found = await _drafts(console, organization, check_period(asked["period"]))
     except MissingMarts:
         raise not_found() from None
     documents = [one for one in found.invoices if one.currency == asked["currency"]]
@@ -235,9 +237,9 @@ def _invoice(request: Request) -> Invoice:
     return found
 
 
-def _balances(console: Console, house: str) -> list[Balance]:
+def _balances(console: Console, organization: str) -> list[Balance]:
     """Sort invoices, newest first."""
-    return BillingRecords.of_directory(console.directory).balances("", house)[::-1]
+    return BillingRecords.of_directory(console.directory).balances("", organization)[::-1]
 
 
 def _line_in(request: Request, document: Invoice) -> InvoiceLine:
@@ -258,8 +260,8 @@ def _addresses(console: Console, document: Invoice | None = None) -> dict[str, s
     return current if document is None else current | document.addresses
 
 
-def _query_of(request: Request, house: str) -> str:
-    return f"?{urlencode({'organization': house})}" if caller_of(request).operator and house else ""
+def _query_of(request: Request, organization: str) -> str:
+    return f"?{urlencode({'organization': organization})}" if caller_of(request).operator and organization else ""
 
 
 def _today(console: Console) -> date:

@@ -29,8 +29,8 @@ async def organizations(request: Request) -> Response:
     directory = console_of(request).directory
     _require_operator(request)
     rows = [
-        (house, len(directory.services_of(house.name)), len(directory.people_of(house.name)))
-        for house in sorted(directory.organizations.values(), key=lambda one: one.name.casefold())
+        (organization, len(directory.services_of(organization.name)), len(directory.people_of(organization.name)))
+        for organization in sorted(directory.organizations.values(), key=lambda one: one.name.casefold())
     ]
     return render_page(request, "operators_organizations.html", {"rows": rows})
 
@@ -41,35 +41,37 @@ async def organization(request: Request) -> Response:
 
 async def suspend(request: Request) -> Response:
     """Suspend with a reason; without one, end the suspension."""
-    house, form = _organization_of(request), await read_form(request)
+    organization, form = _organization_of(request), await read_form(request)
     reason = form.get("reason", "").strip()[:200]
     if "resume" in form:
         reason = ""
     elif not reason:
-        return _shown(request, house, suspend_fault="Enter a reason; members of the organization can read it.")
-    find = services.organization_finder(caller_of(request), house.name)
+        return _shown(request, organization, suspend_fault="Enter a reason; members of the organization can read it.")
+    find = services.organization_finder(caller_of(request), organization.name)
     await services.suspend(console_of(request).administration, caller_of(request), find, reason)
-    return redirect(_path(house), f"{house.name} is suspended." if reason else f"{house.name} is active again.")
+    return redirect(
+        _path(organization), f"{organization.name} is suspended." if reason else f"{organization.name} is active again."
+    )
 
 
 async def set_limits(request: Request) -> Response:
-    house, form = _organization_of(request), await read_form(request)
+    organization, form = _organization_of(request), await read_form(request)
     try:
         numbers = {name: _number(form, name) for name in (*LIMITS, "posts_per_s")}
     except Refused as refusal:
-        return _shown(request, house, limits_fault=refusal.detail)
+        return _shown(request, organization, limits_fault=refusal.detail)
     posts_per_s = numbers.pop("posts_per_s")
     limits = replace(OrganizationLimits(), **numbers)
     await services.change_organization(
         administration=console_of(request).administration,
         caller=caller_of(request),
-        name=house.name,
-        description=house.description,
+        name=organization.name,
+        description=organization.description,
         posts_per_s=posts_per_s,
         limits=limits,
         seen_version=None,
     )
-    return redirect(_path(house), "Limits saved.")
+    return redirect(_path(organization), "Limits saved.")
 
 
 async def health(request: Request) -> Response:
@@ -119,21 +121,21 @@ def _organization_of(request: Request) -> Organization:
     return found
 
 
-def _shown(request: Request, house: Organization, **faults: str) -> Response:
+def _shown(request: Request, organization: Organization, **faults: str) -> Response:
     directory = console_of(request).directory
     values = {
-        "house": house,
-        "services": sorted(directory.services_of(house.name), key=lambda one: one.address.casefold()),
-        "people": sorted(directory.people_of(house.name), key=lambda one: one.email.casefold()),
+        "house": organization,
+        "services": sorted(directory.services_of(organization.name), key=lambda one: one.address.casefold()),
+        "people": sorted(directory.people_of(organization.name), key=lambda one: one.email.casefold()),
         "suspend_fault": "",
-        "awaiting": house.suspended == AWAITING_APPROVAL,
+        "awaiting": organization.suspended == AWAITING_APPROVAL,
         "limits_fault": "",
     }
     return render_page(request, "operators_organization.html", values | faults, 422 if faults else 200)
 
 
-def _path(house: Organization) -> str:
-    return f"/operators/organizations/{quote(house.name)}"
+def _path(organization: Organization) -> str:
+    return f"/operators/organizations/{quote(organization.name)}"
 
 
 def _number(form: dict[str, str], name: str) -> int:

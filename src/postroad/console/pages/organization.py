@@ -80,15 +80,15 @@ def _refused(request: Request, refusal: Refused, email: str = "") -> Response:
 
 def _shown(request: Request, **more: str) -> Response:
     console, caller = console_of(request), caller_of(request)
-    house = require_organization(caller, console.directory, caller.organization, Role.VIEWER)
-    people = membership.list_members(caller, console.directory, house.name)
+    organization = require_organization(caller, console.directory, caller.organization, Role.VIEWER)
+    people = membership.list_members(caller, console.directory, organization.name)
     values = {
-        "house": house,
+        "house": organization,
         "people": [(one, has_password(console.directory, one)) for one in people],
         "roles": [role.value for role in Role],
-        "may_change": caller.has_role(house.name, Role.OWNER),
-        "pending": confirming.list_pending(caller, console.directory, house.name),
-        "may_confirm": confirming.is_owner(caller, house.name),
+        "may_change": caller.has_role(organization.name, Role.OWNER),
+        "pending": confirming.list_pending(caller, console.directory, organization.name),
+        "may_confirm": confirming.is_owner(caller, organization.name),
         "fault": "",
         "link": "",
         "invited": "",

@@ -57,10 +57,10 @@ async def come_back(request: Request) -> Response:
 def _shown(request: Request, named: str, service: str, fault: str = "") -> Response:
     console, caller = console_of(request), caller_of(request)
     provider = trusting.find_offering(caller, console.directory, named)
-    house = require_organization(caller, console.directory, caller.organization, Role.DEVELOPER)
+    organization = require_organization(caller, console.directory, caller.organization, Role.DEVELOPER)
     values = {
         "provider": provider,
-        "house": house.name,
+        "house": organization.name,
         "site": urlsplit(provider.provisioning_url).netloc,
         "service_name": service or provider.name,
         "proof": make_form_proof(console.network, caller, provider),

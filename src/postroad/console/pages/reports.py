@@ -131,8 +131,8 @@ def _name(request: Request) -> str:
 
 def _query_of(asked: RowFilter) -> dict[str, str]:
     """Return the query parameters for the same rows."""
-    house = {"organization": asked.house} if asked.house else {}
-    return {"from": asked.first.isoformat(), "to": asked.last.isoformat()} | house
+    organization = {"organization": asked.house} if asked.house else {}
+    return {"from": asked.first.isoformat(), "to": asked.last.isoformat()} | organization
 
 
 def _day(text: str) -> date | None:

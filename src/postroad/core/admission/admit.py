@@ -1,6 +1,6 @@
 """Checks that a message is complete, not expired, and sent under the caller's own name.
 
-What only concerns one recipient is decided in routing.
+Checks of single recipients are part of routing.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ ADDRESSED = frozenset({MessageType.REQUEST, MessageType.NOTIFICATION})
 
 
 class Admitted(Struct, gc=False, frozen=True):
-    """A message that may go on to routing."""
+    """A message that may be routed."""
 
     message: Message
     sender: Service

@@ -1,4 +1,4 @@
-"""Who may bind a queue to an exchange or attach a service to a model.
+"""Decides who may bind a queue to an exchange or attach a service to a model.
 
 Rule: an exchange or model of others that is not open to the caller is treated as if it did not exist.
 """
@@ -20,7 +20,7 @@ def is_open_to(host: Service, guest: Service, directory: Directory) -> bool:
 
 
 def is_open_to_organization(host: Service, organization: str, directory: Directory) -> bool:
-    """Whether the organization may know that it could connect some service of its own with the host."""
+    """Whether the organization may know that one of its services could be connected with the host."""
     if is_same_organization(host.organization, organization):
         return True
     services = directory.services_of(organization)

@@ -29,7 +29,7 @@ LEVELS = {
     CredentialKind.CERTIFICATE: AuthenticationLevel.CERTIFICATE,
 }
 
-# A signature's secret never travels and vouches for the very message, so it counts as much as a client certificate.
+# A signature proves this very message and its secret is never sent, so it counts as much as a client certificate.
 PUSHED_LEVELS = {
     PushAuthentication.NONE: AuthenticationLevel.PASSWORD,
     PushAuthentication.BASIC: AuthenticationLevel.PASSWORD,
@@ -51,7 +51,7 @@ def pushed_level(push: Push) -> AuthenticationLevel:
 
 
 def promised_level(service: Service) -> AuthenticationLevel:
-    """The weakest authentication by which a message can reach this service: its policy, or all that its profile allows."""
+    """Return the weakest authentication by which messages reach this service, by its policy or its profile."""
     allowed = [LEVELS[kind] for kind in service.authentication]
     if service.push is not None and service.delivery is DeliveryMode.PUSH:
         allowed += map(pushed_level, service.push.places)
@@ -62,9 +62,9 @@ def promised_level(service: Service) -> AuthenticationLevel:
 def check_policies(
     caller: Caller, sender: Service, others: tuple[Service, ...], kept: Collection[str] = frozenset()
 ) -> None:
-    """Refuse a route on which a service falls short of another's policy; ``kept`` GCIDs are never named.
+    """Refuse a route on which a service does not meet another's policy; ``kept`` GCIDs are never named.
 
-    Between those and the sender no exception counts: otherwise either could identify the other by its own policy.
+    Exceptions do not apply between these services and the sender: otherwise either could identify the other by its policy.
     """
     for service in (sender, *others):
         if service is sender or service.gcid in kept or not is_excepted(sender, service.policy):
@@ -82,7 +82,7 @@ def check_promises(sender: Service, others: tuple[Service, ...], kept: Collectio
             continue
         for other in others:
             if other.hosted is not Hosting.NONE:
-                continue  # what the network runs itself is reached by no connection at all
+                continue  # hosted services are reached without a connection
             if is_excepted(other, policy) and not (one is sender and other.gcid in kept):
                 continue
             if asks_for_tls and other.policy.transport is not Transport.TLS:
@@ -111,7 +111,7 @@ def check_connection(caller: Caller, service: Service, who: str) -> None:
 
 
 def _unsafe(code: str, asked: str, one: Service, other: Service, kept: Collection[str]) -> Refused:
-    """Return the refusal: what the policy demands, who falls short, and what to do, as the sender may know it."""
+    """Return the refusal: the policy, the service that does not meet it, and what to do, as the sender may know it."""
     asking = _service_text(one, kept)
     if one.gcid in kept or other.gcid in kept:
         remedy = "ask the recipient's owner to check its rules"

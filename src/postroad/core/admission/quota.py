@@ -1,7 +1,7 @@
 """Quotas: how many messages and bytes of an organization may wait, and the largest message size.
 
-What waits is charged to its sender, never to the receiver, so no one can use up another's allowance. Rule: pure
-arithmetic; the account never shows less than what is stored, and exactly that after a look at the index with nothing under way.
+Waiting messages are charged to the sender, never to the receiver, so no one can use up another's quota. Rule: pure
+arithmetic; the account never shows less than what is stored, and exactly that after a refresh without pending posts.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Allowance(NamedTuple):
 
 
 class QuotaAmount(NamedTuple):
-    """Deliveries that wait, and the bytes of the messages they are of."""
+    """The number of waiting deliveries, and the bytes of their messages."""
 
     queued_messages: int = 0
     stored_bytes: int = 0
@@ -105,7 +105,7 @@ class QuotaAccount:
         self._under_way.update(_entries(charge))
 
     def end(self, charge: QuotaCharge, *, written: bool) -> None:
-        """Settle a pending charge; ``written`` tells whether the post was stored."""
+        """Settle a pending charge; ``written`` is True if the post was stored."""
         for key, amount in _entries(charge).items():
             self._under_way[key] -= amount
             if not self._under_way[key]:
@@ -120,7 +120,7 @@ class QuotaAccount:
         self._while_looking = Counter()
 
     def end_refresh(self, charges: Iterable[QuotaCharge] | None) -> None:
-        """End a refresh with the totals from the index; None if the index did not answer."""
+        """End a refresh with the totals from the index; None if the query failed."""
         if charges is not None and self._while_looking is not None:
             self._looked = Counter()
             for charge in charges:
@@ -133,7 +133,7 @@ class QuotaAccount:
 
 
 def _excess(held: int, more: int, most: int, what: str) -> str:
-    if more > most:  # waiting does not help
+    if more > most:  # cannot fit, even later
         return f"The message takes {more} of at most {most} {what}; split it, or ask the network's operator for a higher limit"
     remedy = "post again when recipients have received your messages, or ask the network's operator for a higher limit"
     return f"{held} of {most} {what} are used; {remedy}"

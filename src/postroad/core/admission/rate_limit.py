@@ -1,8 +1,8 @@
 """Request rate limits: one token bucket for each organization.
 
-A bucket holds ``burst`` tokens and gains ``per_s`` a second; a request takes one. A call that asks for more than a bucket holds
-waits for a full one and leaves it in debt, so that large requests get no more than small ones. Rule: pure arithmetic on
-its arguments, with a bounded number of buckets; one that was not used for long is full, and forgetting it changes nothing.
+A bucket holds ``burst`` tokens and gains ``per_s`` a second; a request takes one. A call that needs more than a full bucket
+waits for a full one and leaves it negative, so that large requests get no more than small ones. Rule: pure arithmetic on
+its arguments, with a bounded number of buckets; a bucket that was unused for long is full, so it can be dropped.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ class RateState(NamedTuple):
 
     allowed: bool
     quota: int  # tokens in a full bucket; 0 = there is no limit
-    window_s: int  # seconds in which an empty bucket fills up
+    window_s: int  # seconds until an empty bucket is full
     remaining: int
     reset_s: int  # seconds until the bucket is full again
-    retry_after_s: int  # seconds until the next token, when there is none
+    retry_after_s: int  # seconds until the next token, if there is none
 
 
 UNLIMITED = RateState(allowed=True, quota=0, window_s=0, remaining=0, reset_s=0, retry_after_s=0)
@@ -38,7 +38,7 @@ class RateLimiter:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # tokens, and when they were counted
 
     def take(self, organization: str, now: float, *, per_s: int = 0, count: int = 1) -> RateState:
-        """Take ``count`` tokens if they are there; ``now`` is in seconds that never jump back."""
+        """Take ``count`` tokens if available; ``now`` is in monotonic seconds."""
         rate = per_s or self.per_s
         if rate <= 0:
             return UNLIMITED
@@ -63,7 +63,7 @@ class RateLimiter:
 
 
 def rate_fields(state: RateState, policy: str = "default") -> dict[str, str]:
-    """The RateLimit-Policy and RateLimit fields (IETF draft 11); none when there is no limit."""
+    """Return the RateLimit-Policy and RateLimit fields (IETF draft 11); empty if there is no limit."""
     if not state.quota:
         return {}
     fields = {

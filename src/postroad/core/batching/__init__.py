@@ -1,9 +1,9 @@
-"""Batching: decides which messages leave together, and when.
+"""Batching: decides which messages are sent together, and when.
 
-    arrival_of      Subject → ArrivingMessage: what the policy needs to know of a message, read once
-    add_to_batch    ArrivingMessage → the batch that it is in now, and the one that it closed by arriving
-    find_due        Batch → when it will be sent, by which criterion, and why it has not been sent yet
-    close_if_due    Batch → the batch, closed if its time has come
+    arrival_of      Subject → ArrivingMessage: the values of a message that the policy needs, read once
+    add_to_batch    ArrivingMessage → its batch, and the batch that was closed before it
+    find_due        Batch → when it will be closed, by which criterion, and why it is still open
+    close_if_due    Batch → the batch, closed if it is due
     order_members   members → the order in which they are assembled
 
 A batch's lifecycle is the table ``BATCH_MOVES`` in ``core.model.batch``; ``moves`` has a function for each move.

@@ -2,8 +2,8 @@
 
 Rules: an overdue batch is closed before the message is added, so a late timer makes no difference. A message that
 would make a batch too large, has another type or restarts the application's batch closes the current batch first.
-Every message that is taken is in exactly one batch. A batch that the application marks is closed only by the
-application and its time-out.
+Every accepted message is in exactly one batch. A batch that the application controls is closed only by the
+application or its timeout.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from postroad.core.routing.conditions.compiled_rule import compile_condition
 from postroad.core.routing.conditions.places import lookup_of
 from postroad.core.routing.conditions.subject import Subject
 
-SORT_CHARS = 1_000  # of a value by which members are sorted
-KEY_CHARS = 200  # of a value that members have in common; every change of their batch is written with it
+SORT_CHARS = 1_000  # maximum of a value by which members are sorted
+KEY_CHARS = 200  # maximum of a value that members share; every recorded change of the batch contains it
 TRUE = ("true", "1")
 
 
@@ -35,10 +35,10 @@ class ArrivingMessage(Struct, frozen=True, kw_only=True, gc=False):
     """The properties of a message that a batch policy evaluates."""
 
     member: BatchMember
-    key: tuple[str, ...] = ()  # of the batch that it belongs to; none when it goes by itself
-    taken: bool = True  # False: it goes by itself
-    last: bool = False  # the policy's condition holds
-    controlled: bool = False  # it names a batch of the application's
+    key: tuple[str, ...] = ()  # of its batch; empty if it is sent alone
+    taken: bool = True  # False: it is sent alone
+    last: bool = False  # the policy's ``last`` condition holds
+    controlled: bool = False  # it names a batch of the application
     starts: bool = False
     ends: bool = False
 
@@ -46,12 +46,12 @@ class ArrivingMessage(Struct, frozen=True, kw_only=True, gc=False):
 class ArrivalResult(NamedTuple):
     """The result of adding a message: its batch, and the batch that it closed, if any."""
 
-    batch: Batch | None  # that it is in now, perhaps complete with it; None: it goes by itself
-    before: Batch | None = None  # that was closed or suspended before it
+    batch: Batch | None  # its batch, possibly closed by it; None: it is sent alone
+    before: Batch | None = None  # the batch that was closed or suspended before it
 
 
 def arrival_of(policy: BatchPolicy, subject: Subject, member: BatchMember) -> ArrivingMessage:
-    """Return what the policy needs to know of a message; ``member`` comes without its sort values."""
+    """Return the values of a message that the policy needs; ``member`` is passed without its sort values."""
     member = replace(member, sort=_sort_values(policy, subject))
     marked = _marked_arrival(policy.controlled, subject, member) if policy.controlled is not None else None
     if marked is not None:
@@ -110,7 +110,7 @@ def _with(port: Port, batch: Batch, arrival: ArrivingMessage, now_us: int) -> Ba
 
 
 def _close_if_unfit(policy: BatchPolicy, arrival: ArrivingMessage, batch: Batch, now_us: int) -> Batch:
-    """The batch, closed if it cannot have the message too."""
+    """Return the batch, closed if the message does not fit into it."""
     if batch.state is not BatchState.OPEN:
         return batch
     if arrival.controlled:
@@ -128,19 +128,19 @@ def _close_if_unfit(policy: BatchPolicy, arrival: ArrivingMessage, batch: Batch,
 
 
 def _close_if_complete(policy: BatchPolicy, port: Port, arrival: ArrivingMessage, batch: Batch, now_us: int) -> Batch:
-    """The batch, closed if the message was its last."""
+    """Return the batch, closed if the message was its last."""
     if batch.state is not BatchState.OPEN:
         return batch  # a plug-in decided
     if arrival.ends:
         return close_batch(batch, Criterion.END, "its application closed it", now_us)
     if arrival.last:
         return close_batch(batch, Criterion.CONDITION, "a message met its condition", now_us)
-    # What was due by its time was closed before the message, and no message brings a time nearer.
+    # An overdue batch was closed before the message, and no message makes a batch due earlier.
     return close_if_due(policy, port, batch, now_us) if is_full(policy, batch) else batch
 
 
 def _marked_arrival(controlled: Controlled, subject: Subject, member: BatchMember) -> ArrivingMessage | None:
-    """The message in the batch that it names, if it names one."""
+    """Return the arrival in the batch that the message names; None if it names none."""
     named = subject.found(lookup_of(_property(controlled.id_property))).texts
     if not named or not named[0]:
         return None

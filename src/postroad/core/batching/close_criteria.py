@@ -1,4 +1,4 @@
-"""When an open batch closes, and which criterion it waits for.
+"""Calculates when an open batch closes, and which criterion it waits for.
 
 Rule: every criterion of a policy can be read at any time, so that the owner can always see why a batch has not been
 sent. Times depend only on the batch and its policy, never on when they are checked.
@@ -21,12 +21,12 @@ SECOND_US = 1_000_000
 
 
 class BatchDue(NamedTuple):
-    """When a batch closes, by which criterion, and the share of it that is fulfilled."""
+    """When a batch closes, by which criterion, and the fulfilled share of that criterion."""
 
     when_us: int | None  # None: not by itself
     why: str
-    criterion: Criterion | None = None  # None: the batch is past that
-    share: float = 0.0  # of what is wanted, where messages decide
+    criterion: Criterion | None = None  # None: the batch is no longer open
+    share: float = 0.0  # fulfilled share, if messages decide
 
     @property
     def told(self) -> str:
@@ -59,7 +59,7 @@ def share_at(reading: BatchDue, batch: Batch, now_us: int) -> float:
 
 
 def close_if_due(policy: BatchPolicy, port: Port, batch: Batch, now_us: int) -> Batch:
-    """Return the batch, closed as of the time at which it was due, if that has passed."""
+    """Return the batch; if it is overdue, closed as of its due time."""
     if batch.state is not BatchState.OPEN:
         return batch
     nearest = _nearest_time(policy, port, batch)
@@ -100,7 +100,7 @@ def _nearest(policy: BatchPolicy, port: Port, batch: Batch) -> BatchDue:
 
 
 def _nearest_time(policy: BatchPolicy, port: Port, batch: Batch) -> BatchDue | None:
-    """The earliest time that is set, as ``_nearest`` has it; asked with every message, so nothing is written for people."""
+    """Return the earliest due time, like ``_nearest``, but without texts, because it is needed for every message."""
     if batch.controlled or is_full(policy, batch):
         return _nearest(policy, port, batch)
     timed = [*_by_time(policy, batch), *_by_calendar(policy, port, batch)]
@@ -150,9 +150,9 @@ def _by_calendar(policy: BatchPolicy, port: Port, batch: Batch) -> tuple[BatchDu
     return _calendar(policy.cron, policy.before_close_s, port, batch.opened_at_us)
 
 
-@lru_cache(maxsize=4_096)  # asked for with every message of a batch
+@lru_cache(maxsize=4_096)  # needed for every message of a batch
 def _calendar(crons: tuple[str, ...], before_close_s: int | None, port: Port, after_us: int) -> tuple[BatchDue, ...]:
-    """The scheduled times that come first after a moment: one for each schedule, and one for the window."""
+    """Return the next scheduled times after a moment: one for each schedule, and one for the window."""
     found = [
         BatchDue(next_time(read_cron(text), port.time_zone, after_us), f"the schedule {text}", Criterion.SCHEDULE)
         for text in crons

@@ -30,9 +30,9 @@ SHORT = {
 }
 MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
 WEEKDAYS = ("sun", "mon", "tue", "wed", "thu", "fri", "sat")
-LAST_DAY = 32  # stands for L
+LAST_DAY = 32  # means L
 LONGEST_FEBRUARY = 29
-YEARS_AHEAD = 41  # from one Sunday that is a 29 February to the next, where a century has none
+YEARS_AHEAD = 41  # longest time between two 29 February on the same weekday, across a century without leap year
 EXPRESSION_CHARS = 200
 
 
@@ -41,7 +41,7 @@ class Field:
     name: str
     lowest: int
     highest: int
-    names: tuple[str, ...] = ()  # of its values, the lowest first
+    names: tuple[str, ...] = ()  # of its values, lowest first
 
 
 FIELDS = (
@@ -55,14 +55,14 @@ FIELDS = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cron:
-    """A schedule that was read."""
+    """A parsed schedule."""
 
     minutes: tuple[int, ...]
     hours: tuple[int, ...]
     days: frozenset[int]
     months: frozenset[int]
     weekdays: frozenset[int]  # 0 is Sunday
-    either_day: bool  # both days were given
+    either_day: bool  # day of month and weekday were both given
 
     @property
     def every_hour(self) -> bool:
@@ -78,7 +78,7 @@ class Cron:
 
 @lru_cache(maxsize=4_096)
 def read_cron(text: str) -> Cron:
-    """The schedule, or a refusal that names the field that is wrong."""
+    """Parse a schedule; raises Refused with the name of the wrong field."""
     if len(text) > EXPRESSION_CHARS:
         raise _invalid(f"a schedule has at most {EXPRESSION_CHARS} characters")
     fields = SHORT.get(text.strip().lower(), text).lower().split()
@@ -98,19 +98,19 @@ def read_cron(text: str) -> Cron:
 
 
 def next_time(cron: Cron, time_zone: str, after_us: int) -> int:
-    """The first moment after ``after_us`` at which the schedule goes off."""
+    """Return the first moment after ``after_us`` at which the schedule fires."""
     days = _days(cron, (EPOCH + after_us * MICROSECOND).astimezone(zone_of(time_zone)).date())
     for day in days:
         ahead = [moment for moment in times_of_day(cron, time_zone, day) if moment > after_us]
         if ahead:
-            # A clock that is set back across midnight shows the end of a day after the beginning of the next.
+            # A clock set back across midnight shows the end of a day after the start of the next.
             following = times_of_day(cron, time_zone, day + DAY) if cron.has(day + DAY) else ()
             return min(ahead + [moment for moment in following if moment > after_us])
     raise ValueError("this schedule never runs")  # read_cron refuses those
 
 
 def _days(cron: Cron, today: date) -> Iterator[date]:
-    """The days of the schedule, from a little before today."""
+    """Yield the days of the schedule, from shortly before today on."""
     day = today - DAYS_BEFORE * DAY
     while day.year <= today.year + YEARS_AHEAD:
         if day.month not in cron.months:
@@ -123,7 +123,7 @@ def _days(cron: Cron, today: date) -> Iterator[date]:
 
 @lru_cache(maxsize=512)  # a schedule for every minute has 1440 times
 def times_of_day(cron: Cron, time_zone: str, day: date) -> tuple[int, ...]:
-    """When the schedule goes off for a day on the wall's calendar, in order."""
+    """Return the moments at which the schedule fires for a local calendar day, in order."""
     zone, midnight = zone_of(time_zone), datetime.combine(day, time())
     walls = [midnight + timedelta(hours=hour, minutes=minute) for hour in cron.hours for minute in cron.minutes]
     if _is_plain(zone, midnight):
@@ -135,7 +135,7 @@ def times_of_day(cron: Cron, time_zone: str, day: date) -> tuple[int, ...]:
 
 
 def _is_plain(zone: ZoneInfo, midnight: datetime) -> bool:
-    """Whether no clock is set from the day before to the day after."""
+    """Whether there is no clock change from the day before to the day after."""
     hours = (midnight + timedelta(hours=number) for number in range(-24, 49, 6))
     return len({hour.replace(tzinfo=zone).utcoffset() for hour in hours}) == 1
 

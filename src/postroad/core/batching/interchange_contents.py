@@ -18,11 +18,11 @@ from postroad.core.model.batch_policy import Batching
 from postroad.core.model.message import Part
 
 NO_DOCUMENT = Part(id="1", content_type="application/octet-stream", data=b"")
-_LOOK = 4096  # bytes in which the type of a document has shown itself
+_LOOK = 4096  # first bytes, which are enough to detect the type of a document
 _ALONE = re.compile(rb"\s*ST([^A-Za-z0-9\s])([A-Z0-9]{3})\1")  # a transaction set without an interchange
 _SET = re.compile(rb"(?:^|[^A-Za-z0-9])\s*ST([^A-Za-z0-9\s])([A-Z0-9]{3})\1")
 _EDIFACT = re.compile(rb"UNH[^A-Za-z0-9][^+:\x1d\x1f]{1,14}[^A-Za-z0-9]([A-Z0-9]{1,6})[^A-Za-z0-9]")
-_HL7_TYPE = 8  # elements before MSH-9, the separator being the first
+_HL7_TYPE = 8  # elements before MSH-9, counting the separator as the first
 _SWIFT = re.compile(rb"\{2:[IO]([0-9]{3})")
 
 
@@ -33,7 +33,7 @@ def document_of(parts: Sequence[Part]) -> Part:
 
 
 def member_of(number: int, parts: Sequence[Part]) -> BatchMember:
-    """The message as a member, without the values that it is sorted by; these ``arrival_of`` adds."""
+    """Return the message as a member, without its sort values; ``arrival_of`` adds these."""
     data = document_of(parts).data
     return BatchMember(number=number, bytes=len(data), kind=document_type(data))
 

@@ -1,7 +1,7 @@
 """The order of the members of a batch in its interchange.
 
-Rule: the order is total and depends on the members alone. Members without a value, or with a value of another type,
-come last; equal members stay in the order of arrival.
+Rule: the order is total and depends only on the members. Members without a value, or with a value of another type,
+are last; equal members stay in the order of arrival.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from postroad.core.routing.conditions.values import READERS
 
 
 def order_members(policy: BatchPolicy, members: Iterable[BatchMember]) -> list[BatchMember]:
-    """Return the members in the order in which the interchange has them."""
+    """Return the members in the order of the interchange."""
     ordered = sorted(members, key=lambda member: member.number)
-    for key in reversed(policy.sort_by):  # sorting is stable: what the later keys have ordered stays so
+    for key in reversed(policy.sort_by):  # sorting is stable, so the order by later keys is kept
         ordered = _sorted_by(key, ordered)
     return ordered
 

@@ -12,7 +12,7 @@ from postroad.core.model.batch_actions import BATCH_ACTIONS
 from postroad.core.model.batch_policy import BatchPolicy, Recovery
 from postroad.errors import Refused
 
-ACTIONS = {move: action for action in BATCH_ACTIONS.values() for move in action.moves}  # by the moves that they make
+ACTIONS = {move: action for action in BATCH_ACTIONS.values() for move in action.moves}  # by their moves
 
 
 def open_batch(
@@ -31,7 +31,7 @@ def open_batch(
 
 
 def close_empty_batch(batch_id: str, why: str, at_us: int) -> Batch:
-    """A batch without members, for a scheduled time at which nothing was gathered."""
+    """Return a closed batch without members, for a scheduled time without messages."""
     return close_batch(open_batch(batch_id, (), at_us), Criterion.SCHEDULE, why, at_us)
 
 
@@ -62,7 +62,7 @@ def remove_member(batch: Batch, member: BatchMember, now_us: int) -> Batch:
 
 
 def pause_batch(batch: Batch, now_us: int) -> Batch:
-    """Pause a batch: it still takes members and closes, but is not assembled."""
+    """Pause a batch: it still accepts members and closes, but is not assembled."""
     state = _state_after(batch, "held")
     return replace(batch, state=state, held=True, changed_at_us=max(batch.changed_at_us, now_us))
 
@@ -89,7 +89,7 @@ def release_batch(batch: Batch, now_us: int, who: str) -> Batch:
 
 
 def suspend_batch(batch: Batch, why: str, now_us: int, by: Criterion | None = None) -> Batch:
-    """Suspend the batch until it is resumed or dropped; an open one takes no more members."""
+    """Suspend the batch until it is resumed or dropped; an open batch accepts no more members."""
     at_us = max(batch.changed_at_us, now_us)
     return replace(
         batch,
@@ -155,7 +155,7 @@ def _impossible(move: str) -> str:
 
 
 def _possible(batch: Batch) -> str:
-    """Return in words what can be done with the batch."""
+    """Return the possible actions on the batch, in words."""
     if batch.state is BatchState.ASSEMBLED:
         return "wait until its interchange is delivered or fails"
     advice = [action.advice for action in BATCH_ACTIONS.values() if action.is_possible(batch)]

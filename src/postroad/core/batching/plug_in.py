@@ -52,7 +52,7 @@ def timer_us(port: Port, batch: Batch) -> int | None:
     try:
         at_us = chosen.plug_in.timer(dict(chosen.settings), batch.plug_in_state)
         return at_us if at_us is None else int(at_us)
-    except Exception:  # as if it were due: then it is closed, and someone looks
+    except Exception:  # treated as due: the batch is closed, so that it does not wait indefinitely
         return batch.latest_at_us
 
 

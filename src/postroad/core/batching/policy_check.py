@@ -19,11 +19,11 @@ MAX_BYTES = 1 << 40
 MAX_SECONDS = 366 * 86_400
 MAX_KEYS = 10
 MAX_SCHEDULES = 50
-SOME_MOMENT_US = 1_767_225_600_000_000  # windows are weekly: whether they ever close can be asked at any moment
+SOME_MOMENT_US = 1_767_225_600_000_000  # any moment: windows are weekly, so the result does not depend on it
 
 
 def check_policy(policy: BatchPolicy, port: Port) -> None:
-    """Refuses a policy that cannot be used at this port."""
+    """Refuse a policy that cannot be used at this port."""
     _check_numbers(policy)
     _check_criteria(policy)
     _check_calendar(policy, port)
@@ -91,7 +91,7 @@ def _check_readable(pointer: str, written: ValueLocation | Condition) -> None:
 
 
 def _check_controlled(controlled: Controlled) -> None:
-    # A batch that its application forgets must not wait indefinitely.
+    # A batch that its application never ends must not wait indefinitely.
     _check_number("unfinished_after_s", controlled.unfinished_after_s, 1, MAX_SECONDS)
     names = (controlled.id_property, controlled.start_property, controlled.end_property)
     if not all(names) or len(set(names)) < len(names):

@@ -16,15 +16,15 @@ from postroad.core.model.ids import next_batch
 
 
 class TrialBatch(NamedTuple):
-    """A batch as it is after the last message, and its members in the order in which they would be assembled."""
+    """A batch after the last message, and its members in the order of the interchange."""
 
     batch: Batch
     members: list[BatchMember]
 
 
 class PolicyTrial(NamedTuple):
-    batches: list[TrialBatch]  # in the order in which they were opened
-    aside: list[int]  # numbers of messages that would go on by themselves
+    batches: list[TrialBatch]  # in the order of opening
+    aside: list[int]  # numbers of messages that would be sent alone
 
 
 def try_policy(policy: BatchPolicy, port: Port, coming: Iterable[tuple[ArrivingMessage, int]]) -> PolicyTrial:

@@ -45,7 +45,12 @@ def find_duplicate_names(document: NetworkDocument) -> list[DocumentError]:
             for kind in AssetKind:
                 place = ("organizations", name, "services", service, PLURALS[kind])
                 faults += _find_same_names(wish.assets(kind) or {}, *place)
-    named = [entry.gcid for house in document.organizations.values() for entry in house.services.values() if entry.gcid]
+    named = [
+        entry.gcid
+        for organization in document.organizations.values()
+        for entry in organization.services.values()
+        if entry.gcid
+    ]
     if len(set(named)) != len(named):
         faults.append(DocumentError("/organizations", "two services have the same GCID; omit it for the new one"))
     return faults

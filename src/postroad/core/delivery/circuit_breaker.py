@@ -2,7 +2,7 @@
 
 Rule: a closed breaker lets every push pass. It opens when at least half of the last twenty pushes failed (and at
 least five are known). An open breaker lets one probe a minute pass; ``probe_now`` lets the next push pass at once. A
-successful push closes the breaker and clears its record. Time is an argument, in seconds of any monotonic clock.
+successful push closes the breaker and clears its record. Time is an argument, in seconds of a monotonic clock.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ class OpenBreaker(NamedTuple):
     """Why a circuit breaker is open, and when it allows the next probe."""
 
     failed: int
-    of: int  # that many pushes
+    of: int  # number of latest pushes, of which ``failed`` failed
     probe_at_s: float
 
 
@@ -30,7 +30,7 @@ class Breaker:
     def __init__(self) -> None:
         self._outcomes: deque[bool] = deque(maxlen=REMEMBERED_OUTCOMES)  # True: failed
         self._probe_at_s: float | None = None  # None: closed
-        self._why = (0, 0)  # while open: how many of how many pushes had failed
+        self._why = (0, 0)  # while open: number of failed pushes, and of all counted pushes
 
     @property
     def is_open(self) -> bool:
@@ -42,12 +42,12 @@ class Breaker:
         return None if self._probe_at_s is None else OpenBreaker(*self._why, self._probe_at_s)
 
     def probe_now(self, now_s: float) -> None:
-        """Let the next push pass as a probe at once, where it is open."""
+        """If the breaker is open, let the next push pass at once, as a probe."""
         if self._probe_at_s is not None:
             self._probe_at_s = now_s
 
     def allows(self, now_s: float) -> bool:
-        """True if a push may be made now; while open, True means a probe, and the next one is a minute later."""
+        """True if a push is allowed now; at an open breaker it is a probe, and the next follows a minute later."""
         if self._probe_at_s is None:
             return True
         if now_s < self._probe_at_s:
@@ -60,7 +60,7 @@ class Breaker:
         return now_s if self._probe_at_s is None else max(now_s, self._probe_at_s)
 
     def record_success(self, now_s: float) -> bool:
-        """Record a push that succeeded, however late; True if that closed the breaker."""
+        """Record a successful push, however late; True if that closed the breaker."""
         has_closed = self._probe_at_s is not None
         if has_closed:
             self._outcomes.clear()
@@ -69,7 +69,7 @@ class Breaker:
         return has_closed
 
     def record_failure(self, now_s: float) -> None:
-        """Record a push that failed; while the breaker is open this changes nothing."""
+        """Record a failed push; ignored while the breaker is open."""
         if self._probe_at_s is not None:
             return
         self._outcomes.append(True)

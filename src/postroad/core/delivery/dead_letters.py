@@ -1,7 +1,7 @@
 """Dead letters: deliveries that failed permanently, their causes, and groups of them.
 
 Rule: the code of the reason in the journal decides the cause, never its text; ``legacy_reasons`` finds the code of entries from
-before there were codes, so letters of any age fall into the same groups. A code that is not known has the cause ``other`` and is
+before codes existed, so letters of any age are in the same groups. An unknown code has the cause ``other`` and is
 shown with its reason, never left out.
 """
 
@@ -68,7 +68,7 @@ CAUSES: dict[str, Cause] = {
     "mediation.lossy": Cause.NOT_WHOLE,
     "wire.too-complex": Cause.INTERCHANGE,
 }
-# Causes of all other codes that begin so.
+# Causes of all other codes with these prefixes.
 FAMILIES: dict[str, Cause] = {
     "interchange": Cause.INTERCHANGE,
     "route": Cause.MISROUTED,
@@ -79,20 +79,20 @@ FAMILIES: dict[str, Cause] = {
 
 
 def cause_of(code: str, reason: str) -> Cause:
-    """Return the cause behind a reason; ``reason`` is its text, which is read only in entries that have no code."""
+    """Return the cause of a code; ``reason`` is the text, which is read only if an entry has no code."""
     code = code or find_old_code(reason)
     return CAUSES.get(code) or FAMILIES.get(code.partition(".")[0], Cause.OTHER)
 
 
 class DeadLetter(NamedTuple):
-    """A delivery that failed, as the index has it."""
+    """A failed delivery, as stored in the index."""
 
     queued: Queued
-    sender: str  # GCID of the service that it came from: the message's sender, or the in-transit service before
+    sender: str  # GCID of the message's sender, or of the in-transit service before
     content_seq: int
     failed_at_us: int
     reason: str
-    reason_code: str  # empty in entries from before there were codes
+    reason_code: str  # empty in entries older than codes
     dealt_seq: int  # the entry that resent or dropped it; 0: none
 
 

@@ -18,11 +18,9 @@ from postroad.core.model.route import Context, Hop
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 
-Access = tuple[DocumentAccess, ...]  # what all of these allow; everything, where there is none
+Access = tuple[DocumentAccess, ...]  # the access that all of these allow; full access if empty
 
-_NOTHING = DocumentAccess(
-    service="", read=(), change=()
-)  # for services that were included by one that no longer exists
+_NOTHING = DocumentAccess(service="", read=(), change=())  # for services that a deleted service included
 
 
 def access_at(queued: Queued, directory: Directory) -> Access:
@@ -91,7 +89,7 @@ def access_for(sender: Service, service: Service) -> DocumentAccess | None:
 
 
 def readable_parts(parts: tuple[Part, ...], access: Access) -> tuple[Part, ...]:
-    """The parts that the service is given."""
+    """Return the parts that the service may read."""
     if not access:
         return parts
     return tuple([part for part in parts if may_read(part.id, access)])

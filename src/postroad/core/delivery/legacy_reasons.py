@@ -1,7 +1,7 @@
 """Recognises the reasons of journal entries that were written before reasons had codes.
 
-Rule: only texts of the past are read here, so these expressions never change, whatever texts say today; a new entry has its code.
-A text that none of them matches has no code, and its cause is ``other``.
+Rule: only texts of old entries are read here, so these expressions never change, even if texts do. New entries have codes.
+A text that matches none of them has no code, and the cause ``other``.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ _CODED = re.compile(r"route\.failed: ")
 _CODES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
     (re.compile(pattern), code)
     for pattern, code in (
-        (r"[^/:]+/[^/:]+ answered ", "service.error"),  # first: what follows are the service's own words
+        (r"[^/:]+/[^/:]+ answered ", "service.error"),  # first: the rest is the service's own text
         (r"push\.settings: ", "push.settings"),
         (  # the oldest reasons about secrets
             r"(file|env):.*(the operator has |is empty|lies outside the folder|cannot be read as text|this service may name)",
@@ -52,7 +52,7 @@ _CODES: tuple[tuple[re.Pattern[str], str], ...] = tuple(
 
 
 def find_old_code(reason: str) -> str:
-    """Return the code of a reason that was stored as text alone; empty if it is not known."""
+    """Return the code of a reason that was stored without a code; empty if it is unknown."""
     text = _CODED.sub("", reason, count=1) if reason.startswith("route.failed: ") else reason
     for pattern, code in _CODES:
         if found := pattern.match(text):

@@ -3,7 +3,7 @@
 Rule: deliveries leave in the order of their numbers, which is the order in which they were accepted. A delivery that
 was returned or whose lease ended is offered again at its old position. Time is an argument, so the same code serves
 the clock and the simulator. Only the head of a long queue is in memory; ``spilled_to`` shows that the index has more.
-A delivery that waits for a push retry is not leased: a push takes it when the pause is over, an early claim takes it
+A delivery that waits for a push retry is not leased: it is pushed when the pause is over, and an early claim leases it
 at once. A lease does not change the time of the next push.
 """
 
@@ -21,8 +21,8 @@ from postroad.core.model.selector import Selector
 
 MAX_HEAD = 20_000  # deliveries of one mailbox kept in memory
 EVERY_NUMBER = (1 << 63) - 1  # higher than any
-UNRECORDED = math.inf  # the end of a lease whose hand-out is not durable yet; ``begin_lease`` sets the time
-IN_A_BATCH_US = 1 << 62  # when what has joined a batch is available again: never, by itself
+UNRECORDED = math.inf  # end of a lease until its hand-out is durable; then ``begin_lease`` sets the time
+IN_A_BATCH_US = 1 << 62  # when a delivery in a batch is available again: never by itself
 
 
 class ClaimedDeliveries(NamedTuple):
@@ -38,12 +38,12 @@ class Mailbox:
 
     def __init__(self, head_most: int = MAX_HEAD) -> None:
         self.head_most = head_most
-        self.loaded_to = 0  # highest number that ever was in memory
-        self.spilled_to = 0  # highest number that was left to the index; 0 = all of the queue is here
+        self.loaded_to = 0  # highest number that has ever been in memory
+        self.spilled_to = 0  # highest number that is only in the index; 0 = the whole queue is in memory
         self._open: dict[int, Queued] = {}
         self._waiting: OrderedDict[int, None] = OrderedDict()
-        self._again: list[int] = []  # a heap of numbers that come again; some may have been taken out since
-        self._due: list[tuple[float, int]] = []  # when leased or delayed ones become available
+        self._again: list[int] = []  # a heap of numbers to redeliver; some may have been removed since
+        self._due: list[tuple[float, int]] = []  # when leased or delayed deliveries become available
         self._put_off: set[int] = set()  # not leased, and not pushed before their ``retry_at``
 
     def __len__(self) -> int:
@@ -67,9 +67,9 @@ class Mailbox:
     def load(self, queued: Queued) -> None:
         """Add a delivery from the index."""
         self._open[queued.number] = queued
-        if queued.retry_at:  # waits for its next push since before the last restart
+        if queued.retry_at:  # was waiting for its next push at the last restart
             self._wait_for_push(queued)
-        elif queued.available_at:  # given back with a delay before the last restart
+        elif queued.available_at:  # was returned with a delay before the last restart
             queued.leased = True
             heapq.heappush(self._due, (queued.available_at, queued.number))
         else:
@@ -77,7 +77,7 @@ class Mailbox:
         self.loaded_to = max(self.loaded_to, queued.number)
 
     def adopt(self, queued: Queued) -> None:
-        """Add a delivery from behind the head, because a selector asks for it."""
+        """Add a delivery from behind the head, because a selector matches it."""
         self._open[queued.number] = queued
         self._wait_for_push(queued)
 
@@ -126,7 +126,7 @@ class Mailbox:
             taken.leased.append(queued)
 
     def begin_lease(self, queued: Queued, until: float) -> bool:
-        """The hand-out is durable: lease the delivery until that time. False if it was settled or returned in the meantime."""
+        """Lease a delivery whose hand-out is durable; False if it was settled or returned in the meantime."""
         if queued.available_at != UNRECORDED:
             return False
         queued.available_at = until
@@ -134,9 +134,9 @@ class Mailbox:
         return self._open.get(queued.number) is queued
 
     def undo_hand_out(self, queued: Queued) -> None:
-        """The hand-out could not be recorded: the delivery waits at its old place, with the attempt number it had."""
+        """Return a delivery whose hand-out was not recorded to its old position, with its previous attempt number."""
         queued.attempt -= 1
-        if queued.available_at == UNRECORDED:  # else it was returned in the meantime, and is due by that
+        if queued.available_at == UNRECORDED:  # else it was returned in the meantime
             queued.leased = False
             queued.available_at = 0.0
             if self._open.get(queued.number) is queued:
@@ -152,7 +152,7 @@ class Mailbox:
             heapq.heappush(self._due, (available_at, number))
 
     def put_off(self, number: int, retry_at: float) -> None:
-        """A push failed: the delivery is not leased any more, and is not pushed again before ``retry_at``."""
+        """End the lease of a delivery after a failed push; it is not pushed again before ``retry_at``."""
         queued = self._open.get(number)
         if queued is not None:
             self._waiting.pop(number, None)
@@ -162,7 +162,7 @@ class Mailbox:
             self._wait_for_push(queued)
 
     def hasten(self) -> int:
-        """Make everything available that waits for its next push; returns how many deliveries that were."""
+        """Make all deliveries that wait for a push retry available; returns their number."""
         hastened = len(self._put_off)
         for number in self._put_off:
             self._open[number].retry_at = 0.0
@@ -171,7 +171,7 @@ class Mailbox:
         return hastened
 
     def close(self, number: int) -> Queued | None:
-        """Take a delivery out: it is settled, or about to be."""
+        """Remove a delivery that is settled or about to be."""
         queued = self._open.pop(number, None)
         if queued is not None:
             self._waiting.pop(number, None)
@@ -215,7 +215,7 @@ class Mailbox:
                 heapq.heappush(self._again, number)
 
     def _wait_for_push(self, queued: Queued) -> None:
-        """Make an unleased delivery wait for its next push, or make it available if none is due."""
+        """Make an unleased delivery wait for its next push, or make it available if it does not wait for one."""
         if queued.retry_at:
             self._put_off.add(queued.number)
             heapq.heappush(self._due, (queued.retry_at, queued.number))
@@ -223,7 +223,7 @@ class Mailbox:
             heapq.heappush(self._again, queued.number)
 
     def _candidates(self, selector: Selector, up_to: int, early: bool, searched_to: int) -> Iterator[int]:
-        """Yield the numbers that may be leased now, in order, up to what is loaded from the index."""
+        """Yield the numbers that may be leased now, in order, up to the last one loaded from the index."""
         reach = min(max(self.loaded_to, searched_to), up_to) if self.spilled_to else up_to
         early = early and bool(self._put_off)
         if not selector.selects_all:
@@ -245,7 +245,7 @@ class Mailbox:
                 yield self._waiting.popitem(last=False)[0]
 
     def _all_in_order(self, reach: int) -> Iterator[int]:
-        """Yield everything that is not leased, including what waits for a push retry, in the order of numbers."""
+        """Yield all unleased deliveries in order, including those that wait for a push retry."""
         aside = deque(self._set_aside(early=True))
         while True:
             first = next(iter(self._waiting), EVERY_NUMBER)
@@ -262,7 +262,7 @@ class Mailbox:
         return sorted({*self._again, *self._put_off} if early else set(self._again))
 
     def _first(self) -> int:
-        """The number that is next; it may have been taken out since."""
+        """Return the next number; it may have been removed since."""
         return min(next(iter(self._waiting), EVERY_NUMBER), self._again[0] if self._again else EVERY_NUMBER)
 
     def _is_available(self, number: int, early: bool) -> bool:
@@ -271,7 +271,7 @@ class Mailbox:
 
 
 def is_wanted(selector: Selector, queued: Queued) -> bool:
-    """Whether a poll with this selector asks for the delivery."""
+    """Whether the selector matches the delivery."""
     message = queued.message
     is_hidden = bool(selector.transaction) and is_requester_hidden(message, queued.hop, queued.hops, queued.logical)
     return selector.matches(message, queued.shown_sender, is_asker_hidden=is_hidden)

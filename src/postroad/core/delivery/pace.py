@@ -1,7 +1,7 @@
 """Limits concurrent pushes to a receiver, and records whether the receiver is fast.
 
 Rule: a receiver that is new, or has just failed, gets one push at a time; each success doubles the limit. A receiver
-is quick while it answers within a second. Receivers that are slow, or have not answered yet, share slots with each
+is quick while it responds within a second. Receivers that are slow, or have not responded yet, share slots with each
 other and not with the quick ones.
 """
 
@@ -27,5 +27,5 @@ class ReceiverPace:
         self.is_quick = False
 
     def mark_slow(self) -> None:
-        """No answer within QUICK_S; treat the receiver as slow."""
+        """Record that the receiver did not respond within QUICK_S, and treat it as slow."""
         self.is_quick = False

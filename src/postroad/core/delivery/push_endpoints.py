@@ -1,8 +1,8 @@
 """The push endpoints of a service, main and backup, and their circuit breakers.
 
-Rules: a delivery's first attempts go to the main endpoint, later ones to the backup. What a breaker stops at one
-endpoint goes to the other meanwhile, so that a service with one working endpoint is always served. An endpoint whose
-address is permanently gone gets nothing more, as long as there is another. Time is an argument, as for breakers.
+Rules: a delivery's first attempts go to the main endpoint, later ones to the backup. A push that a breaker stops at one
+endpoint goes to the other, so that a service with one working endpoint is always served. An endpoint whose
+address is permanently gone gets no more pushes as long as there is another. Time is an argument, as for breakers.
 """
 
 from __future__ import annotations
@@ -15,13 +15,13 @@ from postroad.core.model.directory import Push
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PushTarget:
-    """The endpoint of one attempt, and what else is available."""
+    """The endpoint of one attempt, and whether there is another."""
 
-    push: Push  # the place
-    attempt: int  # over all places; the first is 1
-    tries: int  # over all places
+    push: Push  # the endpoint
+    attempt: int  # over all endpoints; the first is 1
+    tries: int  # over all endpoints
     is_backup: bool = False
-    another: bool = False  # whether there is another place that is not gone
+    another: bool = False  # whether there is another endpoint that is not gone
 
     @property
     def endpoint_attempt(self) -> int:
@@ -75,7 +75,7 @@ class PushEndpoints:
         return None if closed else min((one for one in opened if one is not None), key=lambda one: one.probe_at_s)
 
     def probe_now(self, now_s: float) -> None:
-        """Let the next push to each place pass at once."""
+        """Let the next push to each endpoint pass at once."""
         for one in self._there:
             one.breaker.probe_now(now_s)
 
@@ -90,14 +90,14 @@ class PushEndpoints:
         )
 
     def record_success(self, target: PushTarget, now_s: float) -> bool:
-        """Record a push that succeeded; True if it closed the breaker of its place."""
+        """Record a successful push; True if it closed the breaker of its endpoint."""
         return self._standing(target).breaker.record_success(now_s)
 
     def record_failure(self, target: PushTarget, now_s: float) -> None:
         self._standing(target).breaker.record_failure(now_s)
 
     def mark_gone(self, target: PushTarget) -> None:
-        """Mark the endpoint as permanently gone: the receiver answered 410."""
+        """Mark the endpoint as permanently gone: the receiver returned 410."""
         self._standing(target).is_gone = True
 
     @property

@@ -1,6 +1,6 @@
 """The request and the response of a push, as values.
 
-Rule: every behaviour of a receiver, from a clean answer to silence, is a ``PushAnswer``; none is an exception.
+Rule: every behaviour of a receiver, from a complete response to none, is a ``PushAnswer``; none is an exception.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ class PushRequest:
     """One attempt to hand a message to a service's server, always by POST."""
 
     url: str
-    headers: Mapping[str, str] = field(repr=False)  # they may carry credentials
+    headers: Mapping[str, str] = field(repr=False)  # may contain credentials
     body: bytes = field(repr=False)
-    certificate: tuple[str, str] | None = None  # files of the client certificate's chain and of its key
-    timeout_s: float = 15.0  # for all of it: resolving, connecting, sending and reading
+    certificate: tuple[str, str] | None = None  # files of the client certificate's chain and key
+    timeout_s: float = 15.0  # for the whole attempt: resolving, connecting, sending and reading
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,9 +33,9 @@ class PushAnswer:
     body: bytes = field(default=b"", repr=False)
     content_type: str = ""
     headers: tuple[tuple[str, str], ...] = field(default=(), repr=False)  # names in lower case
-    receipt: bytes = field(default=b"", repr=False)  # what proves that the receiver has it, as it came
-    final: bool = False  # it says no, and trying again cannot help
-    waits_s: float = 0.0  # it has the message, but its receipt is still to come and may take as long as that
+    receipt: bytes = field(default=b"", repr=False)  # the receiver's signed MDN, unchanged
+    final: bool = False  # the receiver refused, and a retry cannot help
+    waits_s: float = 0.0  # the receiver has the message; maximum seconds until its MDN arrives
 
     @property
     def fault_text(self) -> str:

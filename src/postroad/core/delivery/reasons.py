@@ -1,9 +1,9 @@
 """The catalogue of reasons: why pushes and deliveries fail, as codes, and the text of each for people.
 
-Rule: programs compare codes, never texts; a text may be reworded at any time, a code never changes. The journal has both: the
-text as it was shown then, and the code with its values. The value ``detail`` is text of others, which the text quotes; it is
-not stored a second time. A code that is not listed here is a refusal's (``core.model.refusals``) or a service's own, and its text
-is the code and the detail.
+Rule: programs compare codes, never texts; a text may be reworded at any time, a code never changes. The journal stores both:
+the text as it was shown then, and the code with its values. The value ``detail`` is the text of another party, which the
+reason's text quotes; it is not stored a second time. A code that is not listed here belongs to a refusal
+(``core.model.refusals``) or to a service; its text is the code and the detail.
 """
 
 from __future__ import annotations
@@ -14,14 +14,14 @@ DETAIL = "detail"
 MAX_REASON = 500
 
 TEXTS: dict[str, str] = {
-    # the receiver answered
+    # the receiver responded
     "push.refused": "the receiver refused it with {status}; see whether its address and authentication are right",
     "push.server-error": "the receiver answered {status}",
     "push.redirected": (
         "the receiver answered {status}: redirects are not followed; set the push address that it leads to"
     ),
     "push.gone": "the receiver answered {status}: this address is gone; set another push address",
-    # its answer cannot be used
+    # the response cannot be used
     "push.response-refused": "the response in the answer was refused: {detail}",
     "push.not-http": "what it answered is not HTTP",
     "push.protocol-switch": "it answered by switching to another protocol; answer with 2xx",
@@ -31,7 +31,7 @@ TEXTS: dict[str, str] = {
         "or have the operator raise push_answer_bytes"
     ),
     "push.answer-compressed": "its answer is compressed ({encoding}), which was not asked for; answer without",
-    # there was no answer
+    # there was no response
     "push.no-answer": "there was no answer",
     "push.timeout": "it did not answer completely in time",
     "push.connect-timeout": "it did not accept the connection in time",
@@ -60,7 +60,7 @@ TEXTS: dict[str, str] = {
     "as2.rejected": "{detail}",
     "as2.altered": "{detail}",
     "as2.unproven": "{detail}",
-    # on the way
+    # in transit
     "delivery.not-acknowledged": "handed out {count:times} without being acknowledged",
     "delivery.expired": "not fetched before it expired",
     "delivery.expired-in-batch": "not fetched before it expired, in a batch that had not gone",
@@ -89,7 +89,7 @@ class _Value(str):
 
 
 class _Values(dict[str, _Value]):
-    """Values for a text; one that is missing is empty."""
+    """Values for a text; missing values are empty."""
 
     def __missing__(self, name: str) -> _Value:
         return _Value()
@@ -118,10 +118,10 @@ def reason_text(reason: Reason) -> str:
 
 
 def stored_reason(reason: Reason) -> Reason:
-    """Return the reason as the journal stores it beside its text: without the text of others."""
+    """Return the reason as the journal stores it beside its text: without the value ``detail``."""
     return Reason(reason.code, tuple([(name, value) for name, value in reason.values if name != DETAIL]))
 
 
 def times_text(number: int) -> str:
-    """Returns "once" or "N times"."""
+    """Return "once" or "N times"."""
     return "once" if number == 1 else f"{number} times"

@@ -1,8 +1,8 @@
 """Store and forward: when waiting deliveries of a service are released, and when they expire.
 
 Rule: the first criterion that is met wins, and a further message never delays a release. The period counts from the
-oldest waiting message, so no message waits longer, and a restart changes nothing: the result depends only on what
-waits, since when, and how much was released before. A time limit applies to each message by itself. Time is an
+oldest waiting message, so no message waits longer. A restart changes nothing: the result depends only on the
+waiting messages, their times, and the latest release. A time limit applies to each message separately. Time is an
 argument.
 """
 
@@ -37,7 +37,7 @@ class DueRelease(NamedTuple):
 
 
 def next_release(release: Release, held: HeldDeliveries, now_us: int) -> DueRelease | None:
-    """Return when waiting deliveries are released if no more arrive; None if not by time alone."""
+    """Return when waiting deliveries are released if no more arrive; None if no time releases them."""
     if not held.waiting:
         return None
     if 0 < release.when_waiting <= held.waiting:

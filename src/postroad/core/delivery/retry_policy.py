@@ -1,9 +1,9 @@
-"""Decides what follows a push: delivered, retried, given up, or pushes switched off.
+"""Decides what follows a push: the delivery is delivered, retried or failed, or pushes are switched off.
 
 Rule: only a 2xx status is a success, and not even that while an agreed MDN is outstanding. A redirect is a failure,
 since following it would let a receiver choose where the network connects to. ``Retry-After`` is respected, up to one
 day. 410 means that the address is permanently gone; if there is another endpoint, the push is tried there. A change to
-the backup happens at once. The decision is a value; the caller keeps the time.
+the backup happens at once. The decision is a value; the caller schedules the retry.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from postroad.core.delivery.reasons import add_values, make_reason
 from postroad.core.model.directory import Push
 from postroad.core.model.reason import Reason
 
-# How long after the try before it each try happens; further ones as the last. Nine tries take about 28 hours.
+# Seconds between tries; the last value repeats. Nine tries take about 28 hours.
 SCHEDULE_S = (0.0, 5.0, 30.0, 300.0, 1_800.0, 7_200.0, 18_000.0, 36_000.0, 36_000.0)
-JITTER = 0.2  # each way
+JITTER = 0.2  # share, in both directions
 MAX_PATIENCE_S = 86_400.0
 GONE = 410
-RETRYABLE_STATUSES = {408, 409, 425, 429}  # refusals that say that a later try may succeed
+RETRYABLE_STATUSES = {408, 409, 425, 429}  # refusals after which a later try may succeed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -48,7 +48,7 @@ class GiveUp:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwitchOff:
-    """The receiver wants no more pushes at this address; the delivery waits for its owner."""
+    """The receiver refuses all pushes at this address; the delivery waits for the service's owner."""
 
     reason: Reason
 
@@ -70,7 +70,7 @@ def decide_push(answer: PushAnswer, target: PushTarget, jitter: float, now_us: i
     if target.attempt >= target.tries:
         return GiveUp(reason=add_values(reason, tries=target.attempt))
     if target.is_last_at_endpoint or (is_address_gone(answer) and not target.is_backup):
-        return _again(0.0, reason, now_us)  # the next attempt goes to the other endpoint, so at once
+        return _again(0.0, reason, now_us)  # the next attempt goes to the other endpoint, at once
     return _again(max(_scheduled_s(target.endpoint_attempt, target.push, jitter), _patience_s(answer)), reason, now_us)
 
 

@@ -1,11 +1,11 @@
-"""Delivery windows: when a service may be pushed to, in its own time zone.
+"""Delivery windows: when messages may be pushed to a service, in its own time zone.
 
 Rule: a window is open from the first moment at which the wall clock has reached ``opens`` to the last moment at which
 it has not reached ``closes``. A window that opens in an hour that daylight saving skips opens at the first moment
 after it. A window that closes there closes there. A window entirely within the skipped hour is left out that day. A
 window that meets a repeated hour is open once, without interruption. A window belongs to the weekday on which it
 opens, and crosses midnight when it closes earlier than it opens. Time is an argument: equal windows, zone and moment
-give the same answer.
+give the same result.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ WEEKDAYS = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 MICROSECOND = timedelta(microseconds=1)
 DAY = timedelta(days=1)
-DAYS_BEFORE = 2  # a window crosses at most one midnight, and a clock that is set back may cross it again
-DAYS_AHEAD = 28  # a weekly window can miss its hour on one Sunday, hardly on two, never on four
-MAX_OPEN_US = 14 * 86_400_000_000  # windows are weekly: who is open for longer never closes
+DAYS_BEFORE = 2  # a window crosses at most one midnight; a clock set back may cross it twice
+DAYS_AHEAD = 28  # a weekly window may be skipped by clock changes, but never four times in a row
+MAX_OPEN_US = 14 * 86_400_000_000  # windows are weekly: a longer span never ends
 MAX_SPREAD_S = 60.0
-SPREAD_SHARE = 0.1  # of a short window, so that most of it remains for pushing
+SPREAD_SHARE = 0.1  # share of a short window, so that most of it remains for pushes
 
 
 class OpenSpan(NamedTuple):
-    """A time in which pushes may happen: from ``opens_us`` on, until just before ``closes_us``."""
+    """A period in which pushes are allowed: from ``opens_us`` until just before ``closes_us``."""
 
     opens_us: int
     closes_us: int
@@ -42,7 +42,7 @@ def next_opening(windows: tuple[DeliveryWindow, ...], time_zone: str, now_us: in
     if not windows:
         return now_us
     for day in _days_around(time_zone, now_us, DAYS_AHEAD):
-        # Spans of a later day open later, so the first day that still has one decides.
+        # Spans of a later day open later, so the first day with a span decides.
         ahead = [max(span.opens_us, now_us) for span in _spans(windows, time_zone, day) if span.closes_us > now_us]
         if ahead:
             return min(ahead)
@@ -81,7 +81,7 @@ def spread_s(
 
 
 def _open_at(windows: tuple[DeliveryWindow, ...], time_zone: str, moment_us: int) -> OpenSpan:
-    """Return the span around an open moment; adjacent windows are merged, so midnight is no opening for all-day windows."""
+    """Return the span around an open moment; adjacent windows are merged, so all-day windows do not reopen at midnight."""
     days = _days_around(time_zone, moment_us, 1)
     spans = sorted(span for day in days for span in _spans(windows, time_zone, day))
     around = OpenSpan(moment_us, moment_us + 1)
@@ -93,7 +93,7 @@ def _open_at(windows: tuple[DeliveryWindow, ...], time_zone: str, moment_us: int
 
 
 def _joined(one: OpenSpan, other: OpenSpan) -> OpenSpan:
-    """Both as one when they meet, else the first."""
+    """Return both spans as one if they are adjacent or overlap; otherwise the first."""
     if one.closes_us < other.opens_us or other.closes_us < one.opens_us:
         return one
     return OpenSpan(min(one.opens_us, other.opens_us), max(one.closes_us, other.closes_us))
@@ -111,7 +111,7 @@ def _days_around(time_zone: str, moment_us: int, ahead: int) -> Iterator[date]:
     return (today + number * DAY for number in range(-DAYS_BEFORE, ahead + 1))
 
 
-@lru_cache(maxsize=8_192)  # all of a service's deliveries ask for the same days
+@lru_cache(maxsize=8_192)  # all deliveries of a service need the same days
 def _spans(windows: tuple[DeliveryWindow, ...], time_zone: str, day: date) -> tuple[OpenSpan, ...]:
     """Return the open periods of a day; a window wholly in skipped time is omitted."""
     today = [window for window in windows if WEEKDAYS[day.weekday()] in window.days]
@@ -131,7 +131,7 @@ def _since_midnight(text: str) -> timedelta:
 
 
 def reached_us(wall: datetime, zone: ZoneInfo) -> int:
-    """The first moment at which the wall clock shows this or more."""
+    """Return the first moment at which the wall clock shows this time or a later one."""
     first, second = _moments(wall, zone)
     return _us(first if first <= second else _jump(wall, zone, second, first))
 
@@ -143,11 +143,11 @@ def moments_shown(wall: datetime, zone: ZoneInfo) -> tuple[int, ...]:
 
 
 def _passed_us(wall: datetime, zone: ZoneInfo) -> int:
-    """Return the moment from which on the wall clock never again shows less than this."""
+    """Return the moment after which the wall clock never again shows an earlier time than this."""
     first, second = _moments(wall, zone)
     if first > second:
         return _us(_jump(wall, zone, second, first))
-    # A clock that is set back to this very time shows it again, but nothing less.
+    # A clock that is set back to exactly this time shows it again, but no earlier time.
     return _us(second if first < second and _shown(second - MICROSECOND, zone) < wall else first)
 
 
@@ -178,6 +178,6 @@ def _us(moment: datetime) -> int:
     return (moment - EPOCH) // MICROSECOND
 
 
-@cache  # there are some six hundred zones, and ZoneInfo itself remembers eight
+@cache  # there are about 600 zones, and ZoneInfo itself caches eight
 def zone_of(name: str) -> ZoneInfo:
     return ZoneInfo(name)

@@ -1,4 +1,4 @@
-"""Assets: named things that a hosted service works with, and schemas that rules know default attributes from.
+"""Assets: the named files of a hosted service, and the schemas from which rules read default attributes.
 
 They are configuration objects like services and rules: checked when saved, versioned, exported and applied together.
 """
@@ -13,9 +13,9 @@ class AssetKind(StrEnum):
     STYLESHEET = "stylesheet"  # XSLT, for services hosted as xslt
     TABLE = "table"  # CSV with a head line, for services hosted as lookup
     LIST = "list"  # JSON: the senders that a hosted filter accepts
-    MAP = "map"  # JSON: who shares a map of a service hosted as crossreference
-    QUERY = "query"  # XQuery: a routing that bindings of a service hosted as exchange choose by its name
-    SCRIPT = "script"  # also, in the language of scripts
+    MAP = "map"  # JSON: the services that share a map of a service hosted as crossreference
+    QUERY = "query"  # XQuery: a routing for a service hosted as exchange; bindings refer to it by name
+    SCRIPT = "script"  # a routing, in the script language
     SCHEMA = "schema"  # XSD: for the rules of any service, and to validate with
     DTD = "dtd"  # a document type definition, to validate with
     JSONSCHEMA = "jsonschema"  # JSON Schema, to validate with
@@ -32,12 +32,12 @@ class Hosting(StrEnum):
     VALIDATE = "validate"
     EXCHANGE = "exchange"
     MODEL = "model"
-    BATCHER = "batcher"  # a send port: what it is sent is gathered and goes on as interchanges
-    SPLITTER = "splitter"  # takes interchanges apart, and tells partners so
-    PROVISIONING = "provisioning"  # the network's own, made at its first start
+    BATCHER = "batcher"  # a send port: gathers messages and sends them as interchanges
+    SPLITTER = "splitter"  # splits interchanges into documents, and acknowledges them to the partner
+    PROVISIONING = "provisioning"  # the network's own service; created at the first start
 
 
-NEEDS: dict[AssetKind, tuple[Hosting, ...]] = {  # what must run the service that an asset belongs to; any of these
+NEEDS: dict[AssetKind, tuple[Hosting, ...]] = {  # the hostings whose services may have an asset of this kind
     AssetKind.STYLESHEET: (Hosting.XSLT,),
     AssetKind.TABLE: (Hosting.LOOKUP,),
     AssetKind.LIST: (Hosting.FILTER,),
@@ -51,7 +51,7 @@ MAX_CONTENT_CHARS = 16 << 20
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Asset:
-    service: str  # GCID of the service it belongs to
+    service: str  # GCID of the owning service
     kind: AssetKind
     name: str
     content: str
@@ -60,14 +60,14 @@ class Asset:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AssetDraft:
-    """An asset to be saved, with the other assets of its service."""
+    """An asset before it is saved, with the other assets of its service."""
 
     asset: Asset
-    hosted: Hosting  # what runs its service
+    hosted: Hosting  # the hosting of its service
     beside: tuple[Asset, ...] = ()  # the service's other assets of the kind
-    with_referrers: bool = True  # whether those beside it that refer to it are to be checked as well
+    with_referrers: bool = True  # whether the assets in ``beside`` that refer to it are also checked
 
 
 def asset_key(service: str, kind: AssetKind, name: str) -> str:
-    """The key under which an asset is saved."""
+    """Return the key under which an asset is saved."""
     return f"{service}/{kind.value}/{name.casefold()}"

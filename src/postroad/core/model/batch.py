@@ -1,9 +1,9 @@
-"""A batch: messages that will leave as one, and the table of what may happen to it.
+"""A batch: messages that are sent together, and the table of its states and moves.
 
-The states and moves below are the complete lifecycle of a batch. A batch is a record of fixed size, however many
-members it has; these are stored beside it, under its id. Rule: "in a batch", "in an interchange" and "sent" are
-different things. A member may leave until its batch is assembled, and a batch that was assembled is sent again with
-the same bytes unless it has lost a member.
+The states and moves below are the complete lifecycle of a batch. A batch is a record of fixed size: its members are
+stored beside it, under its id. Rule: "in a batch", "in an interchange" and "sent" are
+three different states. A member may leave until its batch is assembled. An assembled batch is resent with
+the same bytes, unless it has lost a member.
 """
 
 from __future__ import annotations
@@ -14,17 +14,17 @@ from msgspec import Struct
 
 
 class BatchState(StrEnum):
-    OPEN = "open"  # gathering
-    CLOSED = "closed"  # complete; waiting to be assembled
-    ASSEMBLED = "assembled"  # one stream, with its numbers drawn; being sent
+    OPEN = "open"  # accepts members
+    CLOSED = "closed"  # complete; waits to be assembled
+    ASSEMBLED = "assembled"  # one stream with its control numbers; being sent
     SENT = "sent"  # final
-    SUSPENDED = "suspended"  # until someone resumes or drops it
+    SUSPENDED = "suspended"  # until an owner resumes or drops it
     DROPPED = "dropped"  # final
-    DISSOLVED = "dissolved"  # all its members have left; final
+    DISSOLVED = "dissolved"  # all members have left; final
 
 
 class Criterion(StrEnum):
-    """Why a batch was closed, or what it waits for."""
+    """The reason why a batch was closed, or what it waits for."""
 
     COUNT = "count"
     BYTES = "bytes"
@@ -33,12 +33,12 @@ class Criterion(StrEnum):
     SCHEDULE = "schedule"
     WINDOW = "window"
     CONDITION = "condition"
-    TYPE = "type"  # a message of another type came
+    TYPE = "type"  # a message of another type arrived
     END = "end"  # the application's last message
-    UNFINISHED = "unfinished"  # the application did not end it in time, or began it again
-    REQUEST = "request"  # someone asked for it
+    UNFINISHED = "unfinished"  # the application did not end it in time, or started it again
+    REQUEST = "request"  # a client requested it
     RECOVERY = "recovery"
-    HOLD = "hold"  # someone holds it back
+    HOLD = "hold"  # the batch is paused
     PLUG_IN = "plugIn"  # a batcher plug-in decided, or failed
 
 
@@ -80,34 +80,34 @@ BATCH_MOVES: dict[BatchState, dict[str, BatchState]] = {
 class BatchMember(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     """One message in a batch, with the data for ordering and counting, read when it arrived."""
 
-    number: int  # of its delivery; they are in the order of arrival
+    number: int  # of its delivery; numbers are in the order of arrival
     bytes: int
     kind: str = ""  # the type of its document: 850, ORDERS …
-    sort: tuple[tuple[str, str], ...] = ()  # what stood at the places it is sorted by, under their keys
+    sort: tuple[tuple[str, str], ...] = ()  # the values at the locations of ``sortBy``, by key
 
 
 class Batch(Struct, frozen=True, kw_only=True, gc=False, array_like=True):
     """A batch after a change. Fields are only added at the end, because journals store them."""
 
     id: str
-    key: tuple[str, ...]  # what its members have in common
+    key: tuple[str, ...]  # the values that all members have in common
     state: BatchState = BatchState.OPEN
     kind: str = ""  # the type of its first member
     opened_at_us: int
-    latest_at_us: int  # when the latest member came
+    latest_at_us: int  # when the latest member joined
     changed_at_us: int
     count: int = 0
     bytes: int = 0
-    controlled: bool = False  # the application says when it ends
-    started: bool = False  # the application's first message is in it
+    controlled: bool = False  # the application marks its end
+    started: bool = False  # it contains the application's first message
     held: bool = False  # paused: not assembled until it is resumed
     closed_at_us: int = 0
     closed_by: Criterion | None = None
-    why: str = ""  # it was closed or suspended
-    interchange: str = ""  # session of the stream that was made of it
-    service: str = ""  # GCID of the batcher that it belongs to
-    version: int = 0  # grows with every change that is written down; two that change it at the same time collide
-    delivery: int = 0  # number under which its interchange is on its way
-    resting: bool = False  # the network was stopped in good order while it was open
-    numbered: str = ""  # session of the interchange that has drawn numbers for it
-    plug_in_state: str = ""  # what a batcher plug-in knows of it
+    why: str = ""  # the reason why it was closed or suspended
+    interchange: str = ""  # session of the stream assembled from it
+    service: str = ""  # GCID of its batcher
+    version: int = 0  # grows with every recorded change, so that concurrent changes collide
+    delivery: int = 0  # number of the delivery that carries its interchange
+    resting: bool = False  # the network was shut down cleanly while it was open
+    numbered: str = ""  # session of the interchange that drew numbers for it
+    plug_in_state: str = ""  # the data of its batcher plug-in

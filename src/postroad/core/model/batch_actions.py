@@ -1,4 +1,4 @@
-"""What people may do with a batch: the one table that API, SDK, command line and console are made from.
+"""The actions on a batch: the one table that API, SDK, command line and console are built from.
 
 Rule: an action is possible in exactly the states from which ``BATCH_MOVES`` has one of its moves.
 """
@@ -14,31 +14,31 @@ from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
 class BatchAction:
     """An action on a batch, or on one of its members."""
 
-    name: str  # of the command, and the last segment of the URL
-    operation: str  # its id in OpenAPI
-    title: str  # of the button
-    advice: str  # in errors about other actions
+    name: str  # the command, and the last segment of the URL
+    operation: str  # operation id in OpenAPI
+    title: str  # label of the button
+    advice: str  # how errors about other actions suggest this one
     past: str  # participle, as in "released: batch …"
-    done: str  # what the console reports afterwards
+    done: str  # the console's report afterwards
     description: str  # in OpenAPI, in the SDK and in the help of the command
     moves: tuple[str, ...]  # of ``BATCH_MOVES``
     needs_reason: bool = False
-    on_paused: bool | None = None  # only for paused batches, or only for batches that are not paused
-    of_member: bool = False  # it is about one message of the batch, which is named by its delivery
+    on_paused: bool | None = None  # True: only for paused batches; False: only for others
+    of_member: bool = False  # it acts on one message of the batch, given by its delivery
 
     @property
     def method(self) -> str:
-        """The name of its function in the SDK."""
+        """Return the name of the SDK method."""
         return self.name.replace("-", "_")
 
     @property
     def path(self) -> str:
-        """The end of its URL, below the batch."""
+        """Return the end of its URL, below the batch."""
         return f"/members/{{delivery}}/{self.name}" if self.of_member else f"/{self.name}"
 
     @property
     def states(self) -> frozenset[BatchState]:
-        """The states that allow it."""
+        """Return the states that allow the action."""
         return frozenset(state for state, moves in BATCH_MOVES.items() if not moves.keys().isdisjoint(self.moves))
 
     def is_possible(self, batch: Batch) -> bool:
@@ -117,7 +117,7 @@ BATCH_ACTIONS: dict[str, BatchAction] = {
 
 
 def list_possible_actions(batch: Batch, *, is_gathering: bool) -> list[BatchAction]:
-    """Return the actions on a batch as a whole; one whose service gathers no messages any more can only be dropped."""
+    """Return the actions on a whole batch; a batch whose service no longer gathers messages can only be dropped."""
     if not is_gathering and batch.state in (BatchState.OPEN, BatchState.CLOSED):
         return [DROP]
     return [action for action in BATCH_ACTIONS.values() if not action.of_member and action.is_possible(batch)]

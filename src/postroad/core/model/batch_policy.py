@@ -1,7 +1,8 @@
-"""Send ports and their way back: which messages are gathered, when and as what they go, and how incoming interchanges are split.
+"""Send ports and splitters: which messages are gathered, when a batch is sent, and how interchanges are split.
 
-Policies are data, saved completely with their service: a *batcher*, whose mailbox is a send port, or a *splitter*, to
-which partners send. ``core.batching`` and ``core.interchange`` interpret them; here they are only described. Rule:
+Policies are data, saved completely with their service: a *batcher*, whose mailbox is a send port, or a *splitter*,
+which receives interchanges from partners. ``core.batching`` and ``core.interchange`` interpret them; here they are only
+described. Rule:
 every criterion may be combined with every other, and 0 or empty disables a criterion.
 """
 
@@ -16,46 +17,46 @@ from postroad.core.model.window import DeliveryWindow
 
 
 class Types(StrEnum):
-    """How documents of several types, such as 850 and 860, come together."""
+    """How documents of several types, such as 850 and 860, are divided into batches."""
 
     TOGETHER = "together"  # in one batch
     APART = "apart"  # each type in a batch of its own
-    IN_TURN = "inTurn"  # a message of another type closes the batch: the order in which they came is kept
+    IN_TURN = "inTurn"  # a message of another type closes the batch, which keeps the order of arrival
 
 
 class Empty(StrEnum):
-    """What happens at a scheduled time without messages."""
+    """What a send port does at a scheduled time without messages."""
 
     NOTHING = "nothing"
-    SEND = "send"  # an interchange without members, for partners that take silence for a fault
+    SEND = "send"  # an interchange without members, for partners that treat silence as an error
 
 
 class Unfinished(StrEnum):
-    """What happens to a batch whose application does not end it in time."""
+    """What happens to a batch that its application does not end in time."""
 
     SEND = "send"  # as it is
-    SUSPEND = "suspend"  # someone looks into it
+    SUSPEND = "suspend"  # until an owner decides
 
 
 class Recovery(StrEnum):
     """What happens to a batch that was open when the network stopped without warning."""
 
     GO_ON = "goOn"
-    PASS = "pass"  # noqa: S105 - no password: it is closed and sent as it is
+    PASS = "pass"  # noqa: S105 - not a password: it is closed and sent as it is
     FAIL = "fail"  # it is suspended
 
 
 class OnEnvelopeError(StrEnum):
     """What happens to an interchange with envelope errors; agreed on with each partner."""
 
-    REFUSE = "refuse"  # nothing of it is taken
-    REPAIR = "repair"  # what can be put right without guessing is; the rest is refused
-    PASS = "pass"  # noqa: S105 - no password: it is accepted unchanged, and errors are reported
+    REFUSE = "refuse"  # the whole interchange
+    REPAIR = "repair"  # errors that can be fixed without guessing are; the rest is refused
+    PASS = "pass"  # noqa: S105 - not a password: it is accepted unchanged, and errors are reported
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SortKey:
-    """A value by which members are sorted; members without it come last."""
+    """A value by which members are sorted; members without the value are last."""
 
     place: ValueLocation
     type: ValueType = ValueType.STRING
@@ -64,7 +65,7 @@ class SortKey:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Controlled:
-    """Batches that the application marks: by its name for them, and by their first and last message."""
+    """Batches that the application controls: it names the batch, and marks its first and last message."""
 
     id_property: str = "BatchID"
     start_property: str = "BatchStart"
@@ -75,24 +76,24 @@ class Controlled:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchPolicy:
-    """The criteria of a send port; the first one that is fulfilled closes the batch."""
+    """The criteria of a send port; the first one that is met closes the batch."""
 
-    count: int = 0  # as soon as it has so many members
-    bytes: int = 0  # before its members have more bytes than this together; what is larger by itself goes alone
-    age_s: int = 0  # so long after its first message
-    idle_s: int = 0  # so long after its latest message
-    cron: tuple[str, ...] = ()  # at these times by the clock on the service's wall: minute hour day month weekday
-    before_close_s: int | None = None  # so long before the service's delivery window closes; 0: when it closes
-    last: Condition | None = None  # with a message of which this holds
-    takes: Condition | None = None  # only messages of which this holds are gathered; others go by themselves
-    takes_types: tuple[str, ...] = ()  # only documents of these types are gathered; none: of all types
+    count: int = 0  # number of members
+    bytes: int = 0  # maximum bytes of all members together; a larger member is sent alone
+    age_s: int = 0  # seconds since its first message
+    idle_s: int = 0  # seconds since its latest message
+    cron: tuple[str, ...] = ()  # at these times in the service's time zone: minute hour day month weekday
+    before_close_s: int | None = None  # seconds before the delivery window closes; 0: when it closes
+    last: Condition | None = None  # with the first message that meets this condition
+    takes: Condition | None = None  # only messages that meet this are gathered; others are sent alone
+    takes_types: tuple[str, ...] = ()  # only documents of these types are gathered; empty: all
     types: Types = Types.TOGETHER
-    group_by: tuple[ValueLocation, ...] = ()  # messages that have the same values there go together
-    sort_by: tuple[SortKey, ...] = ()  # the first decides, then the next; at last the order of arrival
+    group_by: tuple[ValueLocation, ...] = ()  # messages with the same values here share a batch
+    sort_by: tuple[SortKey, ...] = ()  # in order of priority; last, the order of arrival
     empty: Empty = Empty.NOTHING
-    controlled: Controlled | None = None  # for messages that name a batch; the criteria above are not for these
+    controlled: Controlled | None = None  # for messages that name a batch; they ignore the criteria above
     recovery: Recovery = Recovery.GO_ON
-    batcher: str = ""  # the plug-in that decides, too; empty: none
+    batcher: str = ""  # name of a plug-in that also decides; empty: none
     batcher_settings: tuple[tuple[str, str], ...] = ()
 
 
@@ -109,25 +110,25 @@ class Port:
 class Batching:
     """A send port: what its batcher collects, and the interchange it sends."""
 
-    sends_to: str  # address or GCID of the service that gets the interchanges
-    standard: str  # by which they are assembled: x12, edifact …
-    sender: str = ""  # as the envelope names both sides
+    sends_to: str  # address or GCID of the service that receives the interchanges
+    standard: str  # of the interchanges: x12, edifact …
+    sender: str = ""  # both sides as the envelope names them
     receiver: str = ""
-    envelope: tuple[tuple[str, str], ...] = ()  # what else stands in it: qualifiers, versions, delimiters …
+    envelope: tuple[tuple[str, str], ...] = ()  # other values: qualifiers, versions, delimiters …
     policy: BatchPolicy
-    ordered: bool = False  # the next batch waits for what becomes of the one before it
-    persist_at: int = 0  # joins are written when there are so many; 0: each at once
-    gap_free: bool = False  # an interchange whose number is drawn must be sent: its batch cannot be dropped
+    ordered: bool = False  # a batch waits until the one before it has ended
+    persist_at: int = 0  # joins that are recorded together; 0: each at once
+    gap_free: bool = False  # an interchange that has a number must be sent: its batch cannot be dropped
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Splitting:
-    """A splitter: what becomes of interchanges that a partner sends."""
+    """A splitter: where the documents of a partner's interchanges are sent, and how they are acknowledged."""
 
-    sends_to: str  # address or GCID of the service that gets the documents; an exchange, where they part
+    sends_to: str  # address or GCID of the service that receives the documents; an exchange distributes them
     standard: str = ""  # empty: detected
     on_envelope_error: OnEnvelopeError = OnEnvelopeError.REFUSE
     answers_to: str = (
-        ""  # address or GCID of the service by which the partner is notified (997, CONTRL, ACK); empty: it is not
+        ""  # address or GCID of the service for acknowledgments to the partner (997, CONTRL, ACK); empty: none
     )
-    options: tuple[tuple[str, str], ...] = ()  # what was agreed on besides: layout of flat files, 999 instead of 997 …
+    options: tuple[tuple[str, str], ...] = ()  # other options: layout of flat files, 999 instead of 997 …

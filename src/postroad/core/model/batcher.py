@@ -2,7 +2,7 @@
 
 A package names a ``BatcherPlugIn`` in its entry points, in the group ``postroad.batchers``, under the plug-in's own
 name. A batch stores the plug-in's data as text (``state``), in the journal with every change of the batch. Rules:
-every function returns the same result for the same arguments and waits for nothing, so that a batch continues after a
+every function returns the same result for the same arguments and never blocks, so that a batch continues after a
 restart, on another node and in a warehouse job. A function that raises suspends the batch, with the error as the
 reason.
 """
@@ -20,31 +20,31 @@ Settings = Mapping[str, str]
 
 
 class AddedMessage(Struct, frozen=True, gc=False):
-    """A message that joins a batch, and how much the batch has with it."""
+    """A message that joins a batch, and the size of the batch with it."""
 
     bytes: int
     kind: str  # the type of its document: 850, ORDERS …
-    at_us: int  # when it came, in microseconds since 1970
+    at_us: int  # when it arrived, in microseconds since 1970
     count: int  # messages in the batch, this one included
     total_bytes: int
-    values: Mapping[str, str]  # what stands in it at the places of ``sortBy``, by their keys
+    values: Mapping[str, str]  # its values at the locations of ``sortBy``, by key
 
 
 class Decision(NamedTuple):
-    """What a plug-in decides about a batch: it continues, or it is complete."""
+    """A plug-in's decision about a batch: it continues, or it is complete."""
 
     state: str
     complete: bool = False
-    why: str = ""  # for people, where it is complete
+    why: str = ""  # the reason shown to people, if it is complete
 
 
 def no_timer(_settings: Settings, _state: str) -> int | None:
-    """For plug-ins that decide with messages only."""
+    """Set no timer; for plug-ins that decide only when a message joins."""
     return None
 
 
 def any_settings(_settings: Settings) -> None:
-    """For plug-ins that take any settings."""
+    """Accept any settings."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -54,14 +54,14 @@ class BatcherPlugIn:
     name: str
     initialise: Callable[[Settings, int], str]  # settings and time of a new batch → its state
     add: Callable[[Settings, str, AddedMessage], Decision]
-    timer: Callable[[Settings, str], int | None] = no_timer  # when the batch is complete without another message
+    timer: Callable[[Settings, str], int | None] = no_timer  # when the batch is complete if no message joins
     check: Callable[[Settings], None] = any_settings  # raises Refused for settings that cannot be used
-    persist_at: int = 0  # joins may be written so many at a time; the larger of this and ``persistAt`` counts
+    persist_at: int = 0  # joins recorded together; the larger of this and ``persistAt`` counts
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ChosenBatcher:
-    """A plug-in with the settings of one send port; without the plug-in where its package is not installed."""
+    """A plug-in with the settings of one send port; the plug-in is missing if its package is not installed."""
 
     name: str
     plug_in: BatcherPlugIn | None = None

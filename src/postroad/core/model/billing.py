@@ -21,7 +21,7 @@ BOOKS_KEY = "books"
 
 
 class UseKind(StrEnum):
-    """What counts."""
+    """What is billed."""
 
     MESSAGE = "message"  # a copy of a message was accepted
     INVOCATION = "invocation"  # an in-transit service has done its work and returned
@@ -33,7 +33,7 @@ class ChargePart(StrEnum):
     ORIGINATOR = "originator"
     TRANSIT = "in transit"
     RECIPIENT = "recipient"
-    PAYER = "payer"  # took over what a service costs that it brought in
+    PAYER = "payer"  # pays for a service that it included
     VENDOR = "vendor"  # is paid for the work of its in-transit service
 
 
@@ -64,13 +64,13 @@ class Use:
 
     @property
     def kilobytes(self) -> int:
-        """Every kilobyte that was begun counts."""
+        """Return the size in kilobytes, rounded up."""
         return -(-self.size // KILOBYTE)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tier:
-    """The price per unit up to a number of units in a period; the last tier has no limit."""
+    """A price per unit, up to a number of units in a period; the last tier has no limit."""
 
     price: Decimal
     up_to: int | None = None
@@ -87,7 +87,7 @@ class PriceShares:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Rate:
-    """The price of one kind of use. Allowances are used up first; tiers count what comes after them."""
+    """The price of one kind of use. Allowances are used first; tiers count the units after them."""
 
     per_message: tuple[Tier, ...] = ()
     per_kilobyte: tuple[Tier, ...] = ()
@@ -99,7 +99,7 @@ class Rate:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tariff:
-    """A version of a price plan, valid from one month on, for the organizations that it names, or for all that none names."""
+    """A version of a price plan, valid from a month on, for the listed organizations, or for all that no plan lists."""
 
     name: str
     valid_from: str  # a month, such as 2026-10
@@ -108,7 +108,7 @@ class Tariff:
     organizations: tuple[str, ...] = ()  # spelled as the directory does
     message: Rate = field(default_factory=Rate)
     invocation: Rate = field(default_factory=Rate)
-    services: dict[str, Rate] = field(default_factory=dict)  # of invocations, by GCID, where they differ
+    services: dict[str, Rate] = field(default_factory=dict)  # invocation prices that differ, by GCID of the service
     free_types: tuple[MessageType, ...] = ()  # cost nothing, and use up no allowance
     description: str = ""
 
@@ -128,14 +128,14 @@ class BillingSettings:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Charge:
-    """The amount one organization owes for a use, or is owed (negative); ``part_number`` tells charges of a use apart."""
+    """The amount an organization owes for a use (negative: is owed); ``part_number`` numbers the charges of a use."""
 
     seq: int
     ordinal: int
     part_number: int
     kind: UseKind
     at_us: int
-    day: date  # by the clock of the books
+    day: date  # in the time zone of billing
     organization: str
     service: str  # GCID: the organization's own, or the one whose invocation it pays
     part: ChargePart
@@ -176,7 +176,7 @@ class InvoiceLine:
     kilobytes: int
     micros: int
     amount: Decimal
-    text: str = ""  # of a line that no charges stand behind
+    text: str = ""  # of a line without charges
 
     @property
     def key(self) -> LineKey:
@@ -196,7 +196,7 @@ class Invoice:
     due_on: date
     seller: str
     through: int  # the last journal entry that is counted
-    tariffs: dict[str, int]  # versions of the tariffs that it goes by, by their keys
+    tariffs: dict[str, int]  # versions of the tariffs that apply, by key
     lines: tuple[InvoiceLine, ...]
     total: Decimal
     corrects: str = ""
@@ -206,7 +206,7 @@ class Invoice:
 
     @property
     def root(self) -> str:
-        """The number under which the whole affair is known."""
+        """Return the number of the first invoice, which its corrections share."""
         return self.corrects or self.number
 
 
@@ -229,12 +229,12 @@ DECIMALS = {currency: places for places, currencies in _DECIMALS.items() for cur
 
 
 def decimals(currency: str) -> int:
-    """The decimals of amounts that can be paid in a currency."""
+    """Return the number of decimals that amounts in a currency have."""
     return DECIMALS.get(currency, 2)
 
 
 def micros(amount: Decimal) -> int:
-    """A price or an amount in micro-units; refuses what would be lost."""
+    """Return a price or an amount in micro-units; refuses one that is not a whole number of them."""
     scaled = amount.scaleb(6)
     if scaled != scaled.to_integral_value():
         raise ValueError(f"{amount} has more than six decimals")

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine, Payment
 
-FIRST_VERSION = 1  # of a billing record, which has no other
+FIRST_VERSION = 1  # of a billing record, which never has another
 
 
 class IssuedLine(Struct, gc=False, frozen=True, array_like=True):
@@ -29,12 +29,12 @@ class IssuedLine(Struct, gc=False, frozen=True, array_like=True):
     kilobytes: int
     micros: int
     amount: Decimal
-    text: str = ""  # of a line that no charges stand behind
+    text: str = ""  # of a line without charges
     address: str = ""  # of the service, when the document was issued
 
 
 class IssuedDocument(Struct, gc=False, frozen=True, array_like=True):
-    """An invoice or credit note, whole; its lines are numbered from 1."""
+    """A complete invoice or credit note; its lines are numbered from 1."""
 
     number: str
     document: DocumentKind
@@ -45,7 +45,7 @@ class IssuedDocument(Struct, gc=False, frozen=True, array_like=True):
     due_on: date
     seller: str
     through: int  # the last journal entry that is counted
-    tariffs: tuple[tuple[str, int], ...]  # versions of the tariffs that it goes by, by their keys
+    tariffs: tuple[tuple[str, int], ...]  # versions of the tariffs that apply, by key
     lines: tuple[IssuedLine, ...]
     total: Decimal
     corrects: str = ""
@@ -58,11 +58,11 @@ class InvoiceIssued(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     at_us: int
     by: str  # e-mail address of the operator
     document: IssuedDocument
-    follows: str = ""  # number of the account's document before; of two with the same one, the second is refused
+    follows: str = ""  # number of the account's previous document; a second entry with the same value is refused
 
 
 class InvoiceCredited(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invoice.credited"):
-    """A credit note was issued for a reason that the journal does not know."""
+    """A credit note was issued for a reason outside the journal."""
 
     at_us: int
     by: str  # e-mail address of the operator
@@ -176,7 +176,7 @@ def _invoice(issued: IssuedDocument, request: str) -> Invoice:
 
 
 def record_value(entry: BillingJournalEntry) -> tuple[str, str, dict[str, Any]]:
-    """Return kind, key and value under which indexes keep the record, as they keep those that `apply` has added."""
+    """Return the kind, key and value under which indexes store the record, like those that `apply` has added."""
     record = billing_record(entry)
     value: dict[str, Any] = msgspec.to_builtins(record)
     return ("payment", record.id, value) if isinstance(record, Payment) else ("invoice", record.number, value)

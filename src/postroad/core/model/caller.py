@@ -19,12 +19,12 @@ class Caller:
     service: Service | None = None
     person: Person | None = None
     level: AuthenticationLevel = AuthenticationLevel.PASSWORD
-    secure: bool = False  # came over TLS, or through a trusted proxy that did
-    invited: bool = False  # by an invitation, which others have seen: good for setting a password, and nothing else
+    secure: bool = False  # over TLS, or through a trusted proxy that received it over TLS
+    invited: bool = False  # with an invitation, which others have seen: may only set a password
 
     @classmethod
     def inside(cls, service: Service) -> Caller:
-        """Return the caller for a service that runs inside the network, and so meets every security policy."""
+        """Return the caller for a service that runs inside the network; it meets every security policy."""
         return cls(service=service, level=AuthenticationLevel.CERTIFICATE, secure=True)
 
     @property

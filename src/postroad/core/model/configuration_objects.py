@@ -45,7 +45,7 @@ KINDS: dict[str, type[Any]] = {
     "support": SupportRequest,
     "as2-stations": As2IdentityClaim,
 }
-# Keyed by both AS2 names, a line each; and by organization and both names, so that two nodes collide.
+# The key is both AS2 names, one per line; and organization with both names, so that two nodes collide.
 AS2_IDENTITIES = "as2-stations"
 FORMER_SPLITTING = {"dirt": "on_envelope_error", "facts": "options"}  # names that earlier versions stored
 LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support"))  # no answer in ``cache`` depends on them
@@ -75,7 +75,7 @@ _NAMES = {kind: name for name, kind in KINDS.items()}
 
 
 def object_key(item: Any) -> tuple[str, str]:
-    """Kind and key under which a configuration object is saved."""
+    """Return the kind and key under which a configuration object is saved."""
     key = _KEYS.get(type(item))
     if key is None:
         raise TypeError(f"{type(item).__name__} is not a configuration object")
@@ -83,7 +83,7 @@ def object_key(item: Any) -> tuple[str, str]:
 
 
 def stored_object(kind: str, value: Mapping[str, Any]) -> Any:
-    """Return the object that a journal entry stores, also one with field names of an earlier version."""
+    """Return the object that a journal entry stores; reads field names of earlier versions, too."""
     splitting = value.get("splitting") if kind == "service" else None
     if splitting and not FORMER_SPLITTING.keys().isdisjoint(splitting):
         renamed = {FORMER_SPLITTING.get(name, name): item for name, item in splitting.items()}

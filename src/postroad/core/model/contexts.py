@@ -1,4 +1,4 @@
-"""Contexts along a route: invokers, what each service sees, and how far an error goes up.
+"""Contexts along a route: invokers, the values that each service sees, and which invoker absorbs an error.
 
 Rule: contexts never change. The results of an invoked service are stored beside them and visible to the invocations
 concerned, so after every return each context is the same as before the invocation.
@@ -37,7 +37,7 @@ class Ancestry:
         return found[0] if found else None
 
     def upwards(self, place: int) -> Iterator[Context]:
-        """The context of the service at this place, then that of its invoker, and so on; without the sender's."""
+        """Yield the context of the service at this place, then of each invoker above it; the sender's is left out."""
         context: Context | None = self.context(place)
         while context is not None:
             yield context
@@ -59,8 +59,8 @@ class Ancestry:
     def returned_to(self, place: int) -> tuple[int, ...]:
         """Return the invocations that receive what the service at this place returns.
 
-        That is its invoker; and if the invoker is a rules-only service, and does not isolate what it includes,
-        also the invoker's own, because no one else passes it on.
+        The service's invoker receives it. If that invoker is a rules-only service and does not isolate what it
+        includes, its own invoker receives it too, because a rules-only service passes nothing on.
         """
         reached = []
         for context in self.upwards(place):
@@ -83,7 +83,7 @@ class Ancestry:
 
 
 def truncate_to_second(at_us: int) -> int:
-    """Return the full second, in microseconds: an exact time would identify a message to a party it is hidden from."""
+    """Return the time cut to a full second, in microseconds; an exact time would identify a hidden message."""
     return at_us - at_us % 1_000_000
 
 

@@ -1,4 +1,4 @@
-"""What people may do with dead letters: the one table that API, SDK, command line and console are made from."""
+"""The actions on dead letters: the one table that API, SDK, command line and console are built from."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from dataclasses import dataclass
 class LetterAction:
     """An action on one dead letter, or on all that match a filter."""
 
-    name: str  # of the command, and the last segment of the URL
+    name: str  # the command, and the last segment of the URL
     past: str  # participle, as in "12 resent"
-    done: str  # what the console reports afterwards
+    done: str  # the console's report afterwards
     of_one: str  # description, in OpenAPI and in the SDK
     of_many: str
     needs_reason: bool = False
-    begins_round: bool = False  # the message is delivered again, until a time that may be given
+    begins_round: bool = False  # the message is delivered again, optionally until a given time
 
 
 RESEND = LetterAction(

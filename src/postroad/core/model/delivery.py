@@ -1,8 +1,8 @@
-"""A delivery: one copy of a message at one service, and the table of what may happen to it.
+"""A delivery: one copy of a message at one service, and the table of its states and moves.
 
 The states and moves below are the complete lifecycle of a delivery; the documentation draws its diagram from
-``MOVES`` and the index stores the state's number. A lease is not a state: it is in memory, and losing it only means
-being handed out again.
+``MOVES``, and the index stores the state's number. A lease is not a state: it is only in memory, and a delivery that
+loses its lease is redelivered.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ from postroad.core.model.route import Hop
 
 
 class DeliveryState(IntEnum):
-    QUEUED = 0  # waiting in the service's mailbox, perhaps leased to a poller
+    QUEUED = 0  # in the service's mailbox, perhaps leased to a poller
     DELIVERED = 1  # acknowledged; final
-    REJECTED = 2  # a filter or rule said no; final
-    FAILED = 3  # given up; kept as a dead letter; final
+    REJECTED = 2  # by a filter or rule; final
+    FAILED = 3  # a dead letter; final
     EXPIRED = 4  # final
     CANCELLED = 5  # withdrawn by the sender; final
 
@@ -31,8 +31,8 @@ class DeliveryState(IntEnum):
 class JourneyLeg(IntEnum):
     """The two legs of a journey."""
 
-    OUT = 0  # to the recipient, who may have been given it already
-    BACK = 1  # its response is on the way to the sender
+    OUT = 0  # to the recipient, which may already have received it
+    BACK = 1  # the response to the sender
 
 
 MOVES: dict[DeliveryState, dict[str, DeliveryState]] = {
@@ -54,7 +54,7 @@ MOVES: dict[DeliveryState, dict[str, DeliveryState]] = {
     DeliveryState.CANCELLED: {},
 }
 
-# What someone may do, once, about a delivery that failed. It stays failed; what is resent is another delivery, in a new round.
+# The actions on a failed delivery; one is possible, once. It stays failed: resending creates a delivery in a new round.
 DEALT_WITH: dict[str, DeliveryState] = {"resent": DeliveryState.QUEUED, "dropped": DeliveryState.FAILED}
 
 FINAL: dict[str, DeliveryState] = {
@@ -68,7 +68,7 @@ FINAL: dict[str, DeliveryState] = {
 class DeliveryContent(Struct, gc=False, frozen=True, array_like=True):
     """The parts that a delivery carries, and the position of their bytes (segment, offset, length, digest).
 
-    After the first service, also the route if that has changed, and the context data that invoked services added.
+    After the first service, also the route if it has changed, and the context data that invoked services added.
     """
 
     parts: tuple[PartFacts, ...]
@@ -76,7 +76,7 @@ class DeliveryContent(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     logical: tuple[Hop, ...] = ()
     returned: tuple[ReturnedContext, ...] = ()
-    wrapper_bytes: int = 0  # bytes behind the parts in the body: how the message was wrapped when it came
+    wrapper_bytes: int = 0  # bytes behind the parts in the body: the wrapper of the message as it arrived
 
 
 class Queued(Struct, gc=False, kw_only=True):
@@ -93,28 +93,28 @@ class Queued(Struct, gc=False, kw_only=True):
     attempt: int = 0
     available_at: float = 0.0  # monotonic seconds; later than now while leased or put back with a delay
     leased: bool = False
-    retry_at: float = 0.0  # monotonic seconds before which it is not pushed again; a poll may have it; 0: at any time
-    token: str = ""  # once computed
-    data: bytes | None = None  # the body's bytes while they are still warm
-    round: int = 0  # the journey, where it is not the one that began with the post
+    retry_at: float = 0.0  # monotonic seconds before which it is not pushed again, but may be polled; 0: at any time
+    token: str = ""  # empty until it is computed
+    data: bytes | None = None  # the body's bytes while they are cached
+    round: int = 0  # the journey, if it did not begin with the post
     origin: int = 0  # of a dead letter that was resent: the first round's delivery
 
     @property
     def place(self) -> int:
-        """Its place among the deliveries of one hand-out: that of its post, whatever order services on the way answered in.
+        """Return its place among the deliveries of one hand-out: deliveries are in the order of their posts.
 
-        A later round of a dead letter has its own place, behind what was posted before it was resent.
+        A resent dead letter has a place of its own, behind messages that were posted before it was resent.
         """
         return self.number if not self.hop or self.origin else delivery_number(self.message_seq, self.copy)
 
     @property
     def hops(self) -> tuple[Hop, ...]:
-        """The route of this copy as it is now, the recipient last."""
+        """Return the current route of this copy, the recipient last."""
         return self.content.hops or self.message.copies[self.copy].hops
 
     @property
     def logical(self) -> tuple[Hop, ...]:
-        """The services that take part in this copy's route by their rules alone."""
+        """Return the services that take part in this copy's route only by their rules."""
         return self.content.logical if self.content.hops else self.message.copies[self.copy].logical
 
     @property
@@ -129,7 +129,7 @@ class Queued(Struct, gc=False, kw_only=True):
 
     @property
     def journey(self) -> int:
-        """The journey that this delivery is part of; 0 when the delivery is all there is to it."""
+        """Return the journey of this delivery; 0 if the journey has no other delivery."""
         if self.round:
             return self.round
         if self.message.answers is not None:
@@ -145,15 +145,15 @@ def is_followed(message: MessagePosted, copy: int) -> bool:
 
 
 class LocalDelivery(Delivered, gc=False, frozen=True, kw_only=True):
-    """A delivery with what the network alone knows of it, for external formats and for later rounds."""
+    """A delivery with data that only the network uses, for external formats and later rounds."""
 
-    form: str = ""  # in which its message came
-    wrapper: bytes = b""  # how its parts were wrapped, packed; empty where that is not for the receiver to know
-    origin: int = 0  # of a later round: the number by which its receiver knows the first one
+    form: str = ""  # in which its message arrived
+    wrapper: bytes = b""  # the wrapper of its parts, packed; empty if it is hidden from the receiver
+    origin: int = 0  # of a later round: the delivery number of the first round
 
 
 class FoundDelivery(NamedTuple):
-    """A delivery that was looked up, and the state it is in."""
+    """A delivery that was found, and its state."""
 
     queued: Queued
     state: DeliveryState

@@ -18,18 +18,18 @@ from postroad.core.model.window import DeliveryWindow as DeliveryWindow
 class Role(StrEnum):
     """The permissions of a person in their organization, from most to least."""
 
-    OWNER = "owner"  # everything, members and credentials included
+    OWNER = "owner"  # everything, including members and credentials
     DEVELOPER = "developer"  # services, rules and their credentials
-    VIEWER = "viewer"  # look, never touch
+    VIEWER = "viewer"  # read only
 
 
 class Visibility(StrEnum):
     PUBLIC = "public"  # listed in the directory
-    PRIVATE = "private"  # for others indistinguishable from a service that does not exist
+    PRIVATE = "private"  # to others, the service does not exist
 
 
 class Accepts(StrEnum):
-    """Whose messages a service takes."""
+    """Whose messages a service accepts."""
 
     ANYONE = "anyone"
     LISTED = "listed"
@@ -63,14 +63,14 @@ class Routing(StrEnum):
 
 
 class Transport(StrEnum):
-    """The least transport a service's policy allows."""
+    """The minimum transport of a service's policy."""
 
     ANY = "any"
     TLS = "tls"
 
 
 class AuthenticationLevel(StrEnum):
-    """The least authentication a service's policy allows, from weak to strong."""
+    """The minimum authentication of a service's policy, from weak to strong."""
 
     PASSWORD = "password"  # noqa: S105 - the name of a level, not a secret
     KEY = "key"
@@ -78,7 +78,7 @@ class AuthenticationLevel(StrEnum):
 
 
 def is_same_organization(one: str, other: str) -> bool:
-    """Whether two names mean one organization; their case does not matter."""
+    """Whether two names mean the same organization; case is ignored."""
     return one.casefold() == other.casefold()
 
 
@@ -87,15 +87,15 @@ class OrganizationLimits:
     """The quota of an organization's posts; 0 means the network's default."""
 
     message_bytes: int = 0  # the largest message
-    stored_bytes: int = 0  # messages that have not been delivered everywhere
-    queued_messages: int = 0  # deliveries that wait
+    stored_bytes: int = 0  # of messages that have an undelivered copy
+    queued_messages: int = 0  # waiting deliveries
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Organization:
     name: str
     description: str = ""
-    suspended: str = ""  # the reason; empty means in good standing
+    suspended: str = ""  # the reason; empty: active
     posts_per_s: int = 0  # 0 = the network's default
     limits: OrganizationLimits = field(default_factory=OrganizationLimits)
 
@@ -135,9 +135,7 @@ class Push:
     secret_from: str = ""  # where the network finds the secret: env:NAME or file:PATH, never the secret itself
     tries: int = 9
     retry_interval_s: int = 0  # 0 = the network's growing schedule
-    backup: Push | None = (
-        None  # where what could not be pushed here is tried next; its own tries and interval count there
-    )
+    backup: Push | None = None  # where failed pushes are tried next, with its own tries and interval
 
     @property
     def places(self) -> tuple[Push, ...]:
@@ -152,10 +150,10 @@ class Push:
 class Release:
     """When waiting deliveries are released, and how long they may wait; 0 means off."""
 
-    every_s: int = 0  # as soon as the oldest has waited so long
-    when_waiting: int = 0  # as soon as so many wait
-    on_request: bool = False  # not before someone asks, or one of the others comes first
-    keep_s: int = 0  # what has waited longer expires
+    every_s: int = 0  # when the oldest has waited this many seconds
+    when_waiting: int = 0  # when this many deliveries wait
+    on_request: bool = False  # only on request, unless another setting releases them first
+    keep_s: int = 0  # deliveries that have waited longer expire
 
     @property
     def holds(self) -> bool:
@@ -169,7 +167,7 @@ class ConnectionPolicy:
 
     transport: Transport = Transport.ANY
     authentication: AuthenticationLevel = AuthenticationLevel.PASSWORD
-    except_for: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may do with less
+    except_for: tuple[str, ...] = ()  # organizations, addresses or GCIDs that are exempt
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -201,20 +199,20 @@ class As2:
     """The AS2 partnership of a service that represents a partner."""
 
     name: str  # the partner's AS2 name
-    own_name: str  # how the partner calls us
-    certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; while one is rolled over both hold
-    secret_from: str = ""  # where our key and certificate lie: env:NAME or file:PATH, PEM; several pairs, newest first
-    deliver_to: str = ""  # address of the service that gets what the partner sends
-    sign: str = "sha256"  # with which digest; empty: not signed
-    encrypt: str = "aes256-cbc"  # with which cipher; empty: not encrypted
+    own_name: str  # our AS2 name
+    certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; during a rollover both are valid
+    secret_from: str = ""  # our key and certificate: env:NAME or file:PATH, PEM; several pairs, newest first
+    deliver_to: str = ""  # address of the service that receives the partner's messages
+    sign: str = "sha256"  # digest; empty: not signed
+    encrypt: str = "aes256-cbc"  # cipher; empty: not encrypted
     compress: str = ""  # before or after signing; empty: not compressed
-    mdn: str = "sync"  # how we want receipts: none, sync or async
+    mdn: str = "sync"  # requested MDN: none, sync or async
     mdn_signed: bool = True
-    mdn_timeout_s: int = 3_600  # how long an asynchronous receipt may take before the message is sent again
-    must_be_signed: bool = True  # the least that is taken from the partner
+    mdn_timeout_s: int = 3_600  # seconds to wait for an asynchronous MDN before the message is resent
+    must_be_signed: bool = True  # required of the partner's messages
     must_be_encrypted: bool = False
-    receipt_urls: tuple[str, ...] = ()  # how addresses begin to which its receipts may be posted
-    soap_body: str = "strip"  # or keep: of a SOAP message with attachments, whether its filled Body is sent as a part
+    receipt_urls: tuple[str, ...] = ()  # prefixes of the URLs to which its MDNs may be posted
+    soap_body: str = "strip"  # or keep: whether the filled Body of a SOAP message with attachments is sent as a part
     message_per_part: bool = False  # each part of a message is sent as an AS2 message of its own
 
     @property
@@ -258,7 +256,7 @@ class Service:
     push: Push | None = None
     windows: tuple[DeliveryWindow, ...] = ()
     time_zone: str = "UTC"
-    format: str = "json"  # one of ``formats.Format``; older networks took any word
+    format: str = "json"  # one of ``formats.Format``; earlier versions accepted any word
     documentation_url: str = ""
     arguments: tuple[DeclaredArgument, ...] = ()
     provisioning_url: str = ""
@@ -272,16 +270,16 @@ class Service:
     limits: ServiceLimits = field(default_factory=ServiceLimits)
     suspended: str = ""
     routing: Routing = Routing.STATIC
-    returns: bool = False  # when it was in transit, the response is delivered to it too on its way back
+    returns: bool = False  # after it was in transit, the response is also delivered to it
     hosted: Hosting = Hosting.NONE
-    whole_only: bool = False  # a delivery from which its format would leave something out fails instead
+    whole_only: bool = False  # a delivery fails if its format cannot carry all of it
     as2: As2 | None = None  # with format as2
-    release: Release | None = None  # None: everything goes at once
-    open_to: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may bind to it or attach; * is anyone
-    validates: str = ""  # with hosted exchange: the schema of its own that every message must meet
+    release: Release | None = None  # None: deliveries do not wait for release
+    open_to: tuple[str, ...] = ()  # organizations, addresses or GCIDs that may bind or attach to it; * means all
+    validates: str = ""  # with hosted exchange: its schema that every message must meet
     batching: Batching | None = None  # with hosted batcher
     splitting: Splitting | None = None  # with hosted splitter
-    indexes: tuple[BusinessKey, ...] = ()  # by what its messages are found
+    indexes: tuple[BusinessKey, ...] = ()  # the search keys of its messages
 
     @property
     def address(self) -> str:
@@ -289,5 +287,5 @@ class Service:
 
     @property
     def names(self) -> tuple[str, str, str]:
-        """The names by which lists refer to the service, in lower case: GCID, address and organization."""
+        """Return the names by which lists refer to the service, in lower case: GCID, address and organization."""
         return self.gcid, self.address.casefold(), self.organization.casefold()

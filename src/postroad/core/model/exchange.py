@@ -16,32 +16,32 @@ ANYONE = "*"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Binding:
-    """One queue at one exchange, and on which messages: by routing key, by what decides, or by both.
+    """A binding of a queue to an exchange, with the routing key, the decision, or both, that select messages.
 
     At most one of ``query``, ``script`` and ``routing`` is set. Without them the routing key alone decides.
     """
 
     exchange: str  # GCID
-    name: str  # by which it is known at its exchange
-    queue: str  # GCID of the service that gets what matches; it may be an exchange itself
+    name: str  # unique at its exchange
+    queue: str  # GCID of the service that receives matching messages; it may be an exchange
     query: str = ""  # XQuery
-    script: str = ""  # in the language of scripts
-    routing: str = ""  # the name of a routing that is installed at the exchange, or in the network
+    script: str = ""  # in the script language
+    routing: str = ""  # name of a routing installed at the exchange or in the network
     routing_key: str = ""  # the topic; empty: any
     description: str = ""
     enabled: bool = True
 
 
 def binding_key(exchange: str, name: str) -> str:
-    """The key under which a binding is saved."""
+    """Return the key under which a binding is saved."""
     return f"{exchange}/{name.casefold()}"
 
 
 class Forwarded(Struct, gc=False, frozen=True, array_like=True):
     """The record of a message that an exchange or model forwards in its own name."""
 
-    delivery: int  # that it forwards
-    session: str  # by which its sender knows the message
-    through: tuple[str, ...]  # GCIDs of the exchanges and models that it has passed, this one last
-    bindings: tuple[str, ...] = ()  # what has chosen each copy: a binding's name, or the id of an attachment
-    origin: str = ""  # session of what was posted, before any exchange forwarded it
+    delivery: int  # the forwarded delivery
+    session: str  # of the message, as its sender knows it
+    through: tuple[str, ...]  # GCIDs of the exchanges and models it has passed, this one last
+    bindings: tuple[str, ...] = ()  # what selected each copy: a binding's name or an attachment's id
+    origin: str = ""  # session of the original post

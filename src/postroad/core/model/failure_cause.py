@@ -1,4 +1,4 @@
-"""The causes of dead letters, as people see them and filter by them."""
+"""The causes of dead letters, as users see them and filter by them."""
 
 from __future__ import annotations
 
@@ -6,21 +6,21 @@ from enum import StrEnum
 
 
 class Cause(StrEnum):
-    """Why deliveries fail, by what their owner can do about it."""
+    """Why deliveries fail, grouped by what their owner can do about it."""
 
-    REFUSED = "refused"  # the receiver's server said 4xx
-    SERVER_ERROR = "server-error"  # it said 5xx, or asked for patience too often
+    REFUSED = "refused"  # the receiver's server returned 4xx
+    SERVER_ERROR = "server-error"  # the receiver's server returned 5xx, or 429 too often
     REDIRECTED = "redirected"
-    NO_ANSWER = "no-answer"  # in time, or at all
-    BAD_ANSWER = "bad-answer"  # it cannot be read, or what it carries cannot be accepted
+    NO_ANSWER = "no-answer"  # the receiver's server did not respond in time
+    BAD_ANSWER = "bad-answer"  # the response cannot be read, or its message cannot be accepted
     UNREACHABLE = "unreachable"
     TLS = "tls"
     ADDRESS_NOT_ALLOWED = "address-not-allowed"
-    PUSH_SETTINGS = "push-settings"  # the profile lacks what it takes
-    NOT_ACKNOWLEDGED = "not-acknowledged"  # polled again and again
-    IN_TRANSIT = "failed-in-transit"  # a service on the way answered with an error
-    MISROUTED = "misrouted"  # there was no valid way on, or back
-    NOT_WHOLE = "not-whole"  # its format has no place for all of it, and the service wants nothing less
-    INTERCHANGE = "interchange"  # it cannot be split, is a duplicate, or a message does not fit into one
-    KEPT_BACK = "kept-back"  # at a service that another party isolates
+    PUSH_SETTINGS = "push-settings"  # the profile lacks a setting for pushes
+    NOT_ACKNOWLEDGED = "not-acknowledged"  # polled too often without acknowledgment
+    IN_TRANSIT = "failed-in-transit"  # an in-transit service returned an error
+    MISROUTED = "misrouted"  # there was no valid route onward, or back
+    NOT_WHOLE = "not-whole"  # its format cannot carry all of it, and the service requires that
+    INTERCHANGE = "interchange"  # it cannot be split, is a duplicate, or does not fit into an interchange
+    KEPT_BACK = "kept-back"  # at a service that is hidden from the viewer
     OTHER = "other"

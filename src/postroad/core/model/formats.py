@@ -14,7 +14,7 @@ class Format(StrEnum):
     SOAP11 = "soap11"
     SOAP12 = "soap12"
     ENVELOPE = "envelope"
-    SOAP = "soap"  # someone's own SOAP envelope
+    SOAP = "soap"  # the service's own SOAP envelope
     SWA = "swa"  # SOAP with attachments, in multipart/related
     DIME = "dime"
     MIME = "mime"  # any entity: one document as it is, or several in a multipart

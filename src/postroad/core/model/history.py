@@ -1,4 +1,4 @@
-"""The types of a history: transaction, messages, copies, stops and events."""
+"""The types of a message history: transaction, messages, copies, stops and events."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from postroad.core.model.push_pause import PushPause
 
 UNDER_WAY = "under way"  # state of a followed copy whose journey has not ended
 QUEUED = "queued"  # state of a delivery that has not ended
-WAITING, IN_TRANSIT = "waiting", "in transit"  # how people are shown what has not ended
+WAITING, IN_TRANSIT = "waiting", "in transit"  # the words shown for states that are not final
 
 
 def shown_state(state: str) -> str:
-    """Returns the word that people are shown for the state of a delivery: ``queued`` is shown as *waiting*."""
+    """Return the word shown to users for the state of a delivery: *waiting* for ``queued``."""
     return WAITING if state == QUEUED else state
 
 
@@ -27,20 +27,20 @@ class HistoryEvent:
     what: str
     by: str
     detail: str = ""
-    until_us: int = field(default=0, compare=False)  # until then no one else is given it: its lease, or the next try
-    why: str = field(default="", compare=False)  # of a failed attempt: why, without when the next one is
+    until_us: int = field(default=0, compare=False)  # when the lease ends, or when the next push is tried
+    why: str = field(default="", compare=False)  # the reason of a failed attempt, without the time of the next one
 
 
 @dataclass(slots=True, kw_only=True)
 class BatchMembership:
-    """The batch that a message has joined, and what became of the message there."""
+    """The batch that a message joined, and the state of the message in it."""
 
     batch: str  # id
-    state: str  # of the batch; ``left`` when the message is not in it any more
-    interchange: str = ""  # session of the stream that was made of the batch
-    reference: str = ""  # control number by which the partner knows that
-    document: str = ""  # what the message's document is called in it
-    verdict: str = ""  # what the partner says of it
+    state: str  # of the batch; ``left`` if the message is no longer in it
+    interchange: str = ""  # session of the stream assembled from the batch
+    reference: str = ""  # control number of the interchange
+    document: str = ""  # control number of the message's document in it
+    verdict: str = ""  # the partner's status for it
     reasons: list[str] = field(default_factory=list)
 
 
@@ -48,7 +48,7 @@ class BatchMembership:
 class ReleaseHold:
     """A delivery that waits for release by its service's ``release`` settings."""
 
-    until_us: int = 0  # 0: until enough wait, or someone asks
+    until_us: int = 0  # 0: until enough deliveries wait, or on request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -62,20 +62,20 @@ class NumberRange:
 
 @dataclass(slots=True, kw_only=True)
 class PartnerAnswer:
-    """A partner's acknowledgement of an interchange that it was sent."""
+    """A partner's acknowledgment of an interchange that was sent to it."""
 
     at_us: int
-    session: str  # of the message by which it says so
+    session: str  # of the acknowledgment's message
     verdict: str
     detail: str = ""
-    otherwise: int = 0  # members of which something else is said than of the whole
+    otherwise: int = 0  # number of members with another status than the whole
 
 
 @dataclass(slots=True, kw_only=True)
 class InterchangeContents:
     """The contents of an interchange: its batch, control numbers and acknowledgements."""
 
-    batch: str  # id; empty for an answer to a partner's interchange
+    batch: str  # id; empty for an acknowledgment of a partner's interchange
     members: int
     standard: str
     numbers: list[NumberRange]
@@ -92,11 +92,11 @@ class Stop:
     in_transit: bool
     state: str
     size: int
-    invoker: str = ""  # who brought the service into the route
-    rule: str = ""  # by which of its rules; empty: named by the sender
-    isolated_by: str = ""  # GCID of the service that keeps what it includes to itself
+    invoker: str = ""  # the service that included this one in the route
+    rule: str = ""  # the invoker's rule that included it; empty: named by the sender
+    isolated_by: str = ""  # GCID of the service that hides the services it includes
     events: list[HistoryEvent] = field(default_factory=list)
-    gathered: BatchMembership | None = None  # where the service gathers messages
+    gathered: BatchMembership | None = None  # if the service gathers messages
     held: ReleaseHold | None = None  # while it waits for release
     paused: PushPause | None = None  # while it waits and pushes to the service are paused
 
@@ -129,7 +129,7 @@ class _Copy(Protocol):
 
 
 class CopyProgress:
-    """Where a copy is, as its viewer may see it; the base of every type of copy that has stops."""
+    """The position of a copy as its viewer may see it; the base of every type of copy that has stops."""
 
     __slots__ = ()
 
@@ -144,9 +144,9 @@ class CopyProgress:
 
     @property
     def shown_state(self: _Copy) -> str:
-        """Returns the one word that lists, searches and the message's own page show for the copy.
+        """Return the word that lists, searches and the message's page show for the copy's state.
 
-        It is refused, waiting, in transit, delivered, rejected, failed, expired or cancelled.
+        One of: refused, waiting, in transit, delivered, rejected, failed, expired, cancelled.
         """
         if self.code:
             return "refused"
@@ -162,7 +162,7 @@ class CopyProgress:
 
 @dataclass(slots=True, kw_only=True)
 class CopyHistory(CopyProgress):
-    """One recipient's copy: its stops in order, or why it was refused; ``state`` is what became of it in the end."""
+    """One recipient's copy: its stops in order, or why it was refused; ``state`` is its final state."""
 
     recipient: str
     code: str
@@ -176,10 +176,10 @@ class CopyHistory(CopyProgress):
 class ArrivalNotes:
     """How a message in an external format arrived; visible to its sender only."""
 
-    notes: list[str]  # what was said of it otherwise than it is, and what its reader let pass
-    message_id: str = ""  # by AS2: what its sender calls it
-    mic: str = ""  # by AS2: the digest that the receipt confirms
-    layers: list[str] = field(default_factory=list)  # by AS2: signed, encrypted, compressed, from the outside in
+    notes: list[str]  # headers that contradict the content, and errors that its decoder tolerated
+    message_id: str = ""  # AS2: the sender's Message-ID
+    mic: str = ""  # AS2: the digest that the MDN confirms
+    layers: list[str] = field(default_factory=list)  # AS2: signed, encrypted, compressed; outermost first
 
 
 @dataclass(slots=True, kw_only=True)
@@ -194,20 +194,20 @@ class MessageHistory:
     size: int  # bytes of the documents and attachments
     form: str
     directory: int
-    answers: str  # session of the request that this one answers
+    answers: str  # session of the request that this message answers
     copies: list[CopyHistory] = field(default_factory=list)
     came: ArrivalNotes | None = None
-    forwards: str = ""  # session of the message that an exchange or a model forwards with this one
-    contained: InterchangeContents | None = None  # of an interchange: what it was made of
-    wire_size: int = 0  # bytes on the wire, as it arrived: for the sender's organization; 0 for the others
-    code: str = ""  # why the whole post was rejected; empty: it was accepted
-    detail: str = ""  # the same in words
+    forwards: str = ""  # session of the message that an exchange or a model forwards as this one
+    contained: InterchangeContents | None = None  # of an interchange: its contents
+    wire_size: int = 0  # bytes on the wire, as it arrived; 0 for all but the sender's organization
+    code: str = ""  # the refusal of the whole post; empty: accepted
+    detail: str = ""  # the text of the refusal
     expires_at_us: int = field(default=0, compare=False)  # 0: never
-    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # search keys, for sender and recipients
+    found_by: tuple[tuple[str, str], ...] = field(default=(), compare=False)  # search keys; for sender and recipients
 
 
 @dataclass(slots=True, kw_only=True)
 class History:
     transaction: str
     messages: list[MessageHistory]
-    asked: str = ""  # the session of the message that was asked for, as it stands among these
+    asked: str = ""  # session of the requested message, one of ``messages``

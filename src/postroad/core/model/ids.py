@@ -24,29 +24,29 @@ RECIPIENTS_MAX = 1 << 16  # a delivery number keeps its ordinal in 16 bits
 
 
 def gcid(random_bytes: bytes) -> str:
-    """A GCID from 8 random bytes."""
+    """Return a GCID made of 8 random bytes."""
     if len(random_bytes) != 8:
         raise ValueError("a GCID is made of 8 bytes")
     return random_bytes.hex()
 
 
 def session(now_us: int, random_bytes: bytes) -> str:
-    """A session id: 6 bytes of milliseconds, then 10 random ones, so that ids sort by time and indexes grow at the end."""
+    """Return a session ID: 6 bytes of milliseconds, then 10 random bytes, so that IDs sort by time."""
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes).hex()
 
 
 def short(now_us: int, random_bytes: bytes) -> str:
-    """The id of a batch or a support request: 6 bytes of milliseconds, then 4 random ones; it can be typed, and sorts by time."""
+    """Return an ID for a batch or a support request: 6 bytes of milliseconds, then 4 random bytes; it sorts by time."""
     return ((now_us // 1000).to_bytes(6, "big") + random_bytes[:4]).hex()
 
 
 def next_batch(batch_id: str) -> str:
-    """Return the id right after another one; for an empty one, the first of all."""
+    """Return the ID right after the given one; the first possible ID if it is empty."""
     return f"{int(batch_id or '0', 16) + 1:020x}"
 
 
 def check_name(name: str, what: str) -> str:
-    """The name itself when it may name an organization or a service."""
+    """Return the name if it is allowed for an organization or a service; raises Refused if not."""
     if not NAME.match(name):
         raise Refused(
             "name.invalid",
@@ -57,17 +57,17 @@ def check_name(name: str, what: str) -> str:
 
 
 def delivery_number(seq: int, ordinal: int) -> int:
-    """The number of the ``ordinal``-th delivery caused by journal entry ``seq``."""
+    """Return the number of the ``ordinal``-th delivery of journal entry ``seq``."""
     return seq << 16 | ordinal
 
 
 def delivery_origin(number: int) -> tuple[int, int]:
-    """Journal entry and ordinal a delivery number was made of."""
+    """Return the journal entry and the ordinal that a delivery number contains."""
     return number >> 16, number & 0xFFFF
 
 
 def token(number: int, session_id: str, recipient: str, key: bytes) -> str:
-    """The unguessable token of a delivery. It is derived, so that neither journal nor index ever stores a secret."""
+    """Return the unguessable token of a delivery. It is derived, so neither journal nor index stores a secret."""
     proof = blake2b(f"{number:x}.{session_id}.{recipient}".encode(), key=key, digest_size=16).hexdigest()
     return f"{number:x}.{proof}"
 
@@ -79,5 +79,5 @@ def token_number(text: str) -> int | None:
 
 
 def key_hash(*parts: str) -> int:
-    """A signed 64-bit hash for unique keys (handles, idempotency keys): small in memory, and cheap in an index."""
+    """Return a signed 64-bit hash for a unique key (handle, idempotency key): small in memory and in an index."""
     return int.from_bytes(blake2b("\x00".join(parts).encode(), digest_size=8).digest(), "big", signed=True)

@@ -13,14 +13,14 @@ from postroad.core.model.batch import Batch
 class DrawnNumber(Struct, gc=False, frozen=True, array_like=True):
     """A control number that an interchange uses; it is never drawn again."""
 
-    series: str  # whose, one side to the other, and the scope: x12:mybiz:SENDER:RECEIVER:interchange
+    series: str  # standard, organization, both sides and the scope: x12:mybiz:SENDER:RECEIVER:interchange
     number: int
 
 
 class DocumentPosition(Struct, gc=False, frozen=True, array_like=True):
     """The position of a document in its interchange, by the names an acknowledgement uses."""
 
-    delivery: int  # by which it joined; several documents of one message have the same
+    delivery: int  # with which it joined; documents of one message share it
     interchange: str
     group: str = ""
     kind: str = ""
@@ -38,13 +38,13 @@ class AssembledInterchange(Struct, gc=False, frozen=True, array_like=True):
 
     standard: str
     numbers: tuple[DrawnNumber, ...]
-    batch: Batch | None = None  # as it is from now on; None: an answer to a partner's interchange
-    filed: tuple[DocumentPosition, ...] = ()  # in the order in which they stand there
-    by_document: bool = False  # answers name its documents and nothing else, so by these it is found again
+    batch: Batch | None = None  # after this entry; None: an acknowledgment of a partner's interchange
+    filed: tuple[DocumentPosition, ...] = ()  # in the order of the interchange
+    by_document: bool = False  # acknowledgments name only documents, so it is found by these
 
 
 class AnsweredMember(Struct, gc=False, frozen=True, array_like=True):
-    """The partner's verdict on one document of an interchange."""
+    """The partner's status for one document of an interchange."""
 
     delivery: int
     verdict: str

@@ -1,6 +1,6 @@
 """Journal entries: the facts from which everything else is derived.
 
-An entry is one complete decision: its kind is a past participle, its fields contain when, who, what and how much. A step of the
+An entry is one complete decision: its kind is a past participle, its fields are time, actor, object and details. A step of the
 flow writes one entry, completely or not at all. Fields are only added at the end, with a default; a kind never changes its
 meaning. Bodies are stored beside entries, which list their parts and sizes. ``by``: a GCID, an e-mail address, or ``network``.
 """
@@ -23,7 +23,7 @@ from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.reason import Reason
 from postroad.core.model.route import Copy, Hop
 
-BY_NETWORK = "network"  # who acts, and the form of messages, where no client does
+BY_NETWORK = "network"  # the actor, and the form of messages, if no client is involved
 
 
 class ReturnedContext(Struct, gc=False, frozen=True, array_like=True):
@@ -34,7 +34,7 @@ class ReturnedContext(Struct, gc=False, frozen=True, array_like=True):
 
 
 class JourneyEnding(Struct, gc=False, frozen=True, array_like=True):
-    """The end of a journey other than by its response reaching the sender, and of the delivery at which it was."""
+    """The end of a journey, and of its current delivery, for any reason but a response that reached the sender."""
 
     journey: int
     delivery: int
@@ -44,17 +44,17 @@ class JourneyEnding(Struct, gc=False, frozen=True, array_like=True):
 
 
 class AnsweredDelivery(Struct, gc=False, frozen=True, array_like=True):
-    """The delivery that a response answers, and what its requester needs to recognise it."""
+    """The delivery that a response answers, and what the requester needs to match it."""
 
     delivery: int
     session: str
     handle: str = ""
-    journey: int = 0  # the request's copy whose journey this ends once the requester has it
-    shown_requester: str = ""  # GCID that the responder takes for the requester, who is hidden; empty: the real one
+    journey: int = 0  # the request's copy whose journey ends when the requester has the response
+    shown_requester: str = ""  # GCID that the responder sees as the requester; empty: the real one
 
 
 class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.posted"):
-    """A post was authenticated, admitted, routed and queued; success is answered only once this entry is durable."""
+    """A post was authenticated, admitted, routed and queued; the client gets success only once this entry is durable."""
 
     at_us: int
     session: str
@@ -74,65 +74,65 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     status: Status | None = None
     answers: AnsweredDelivery | None = None
     idempotency: str = ""  # the poster's Idempotency-Key
-    fingerprint: str = ""  # of the wire, where an Idempotency-Key must be compared
-    keys: tuple[int, ...] = ()  # hashes of what must not be used twice; in old entries they are worked out instead
-    explained: int = 0  # bytes after the parts in the body that say which rules were tried and what they saw
-    ends: JourneyEnding | None = None  # for an error response of the network: what came to its end
+    fingerprint: str = ""  # of the wire bytes, to compare repetitions of an Idempotency-Key
+    keys: tuple[int, ...] = ()  # hashes of keys that must be unique; computed for entries that lack them
+    explained: int = 0  # bytes after the parts in the body: the rules that were tried, and the values they saw
+    ends: JourneyEnding | None = None  # for an error response of the network: the journey that ended
     shown_sender: str = ""  # GCID that the receiver sees as sender: the service that redirected the request
-    routing: str = ""  # static or dynamic, where the sender chose it for every service on the way
-    arrival: MessageArrival | None = None  # how it came, where that was not in one of the network's native formats
-    forwarded: Forwarded | None = None  # by its sender, an exchange or a model; ``shown_sender`` wrote it
-    assembled: AssembledInterchange | None = None  # by its sender, a batcher or splitter: it is an interchange
-    search_keys: tuple[tuple[str, str], ...] = ()  # that its sender and receivers declare: name, value
+    routing: str = ""  # static or dynamic, if the sender set it for all services of the route
+    arrival: MessageArrival | None = None  # how it arrived, if it was in an external format
+    forwarded: Forwarded | None = None  # if its sender is an exchange or a model; ``shown_sender`` posted it
+    assembled: AssembledInterchange | None = None  # if it is an interchange; its sender is a batcher or a splitter
+    search_keys: tuple[tuple[str, str], ...] = ()  # search keys that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
-    """A post was rejected, and why; its documents are not kept. The body, where there is one, is the explanation of its route."""
+    """A post was rejected, and why; its documents are not kept. The body, if any, is the explanation of its route."""
 
     at_us: int
     session: str  # given to refused posts too, so that support can find them
     sender: str  # GCID of the authenticated poster, or empty
     code: str
     detail: str
-    size: int  # bytes of the documents and attachments, 0 where the post could not be read; else as in MessagePosted
+    size: int  # bytes of the documents and attachments, 0 if the post could not be read; else as in MessagePosted
     form: str
     handle: str = ""
     named: tuple[str, ...] = ()
     wire_size: int = -1  # as in MessagePosted
-    type: str = ""  # of the message; empty where the post could not be read
+    type: str = ""  # of the message; empty if the post could not be read
     topic: str = ""
     parts: tuple[PartFacts, ...] = ()
-    copies: tuple[Copy, ...] = ()  # one for each recipient, with the code that each was refused with
+    copies: tuple[Copy, ...] = ()  # one for each recipient, with the code of its refusal
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory under which it was refused
 
 
 class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
-    """An in-transit service answered with the (changed) message, which goes on to the next hop of its copy."""
+    """An in-transit service returned the (changed) message, which continues to the next hop of its copy."""
 
     at_us: int
-    delivery: int  # the delivery that is answered, and thereby acknowledged
+    delivery: int  # the answered delivery, which is thereby acknowledged
     session: str
     transaction: str
     by: str
     message: int  # seq of the MessagePosted entry
     copy: int
-    hop: int  # index of the hop that is next
-    next: str  # GCID of the service that is next
+    hop: int  # index of the next hop
+    next: str  # GCID of the next service
     size: int  # as in MessagePosted, of the changed message
     expires_at_us: int
     parts: tuple[PartFacts, ...]
     keys: tuple[int, ...] = ()  # as in MessagePosted
-    journey: int = 0  # the copy that goes on, where its journey is followed
-    hops: tuple[Hop, ...] = ()  # the whole route from now on, where rules tried on the way have changed it
-    logical: tuple[Hop, ...] = ()  # also those that take part by their rules alone
-    returned: tuple[ReturnedContext, ...] = ()  # all that invoked services have added to contexts so far
+    journey: int = 0  # the copy that continues, if its journey is followed
+    hops: tuple[Hop, ...] = ()  # the whole route from now on, if dynamic rules have changed it
+    logical: tuple[Hop, ...] = ()  # services that take part only by their rules
+    returned: tuple[ReturnedContext, ...] = ()  # everything that invoked services have added to contexts so far
     status: Status | None = None  # an error of the service that its invoker absorbed
     explained: int = 0  # as in MessagePosted
-    directory: int = 0  # version of the directory, where rules were tried
-    wrapper_bytes: int = 0  # between parts and explanation: how the message had been wrapped, if that still holds
-    wire_size: int = -1  # as in MessagePosted, of the answer
+    directory: int = 0  # version of the directory, if rules were tried
+    wrapper_bytes: int = 0  # between parts and explanation: the message's wrapper, if it still applies
+    wire_size: int = -1  # as in MessagePosted, of the service's post
 
 
 class DeliveriesLeased(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.leased"):
@@ -155,8 +155,8 @@ class DeliveriesAcknowledged(
     at_us: int
     by: str
     deliveries: tuple[int, ...]
-    journeys: tuple[int, ...] = ()  # copies that have thereby come to their end
-    batch: Batch | None = None  # all these were in it, and its interchange has been delivered
+    journeys: tuple[int, ...] = ()  # copies whose journey thereby ended
+    batch: Batch | None = None  # the batch of all these deliveries; its interchange has been delivered
 
 
 class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
@@ -170,16 +170,16 @@ class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
 
 
 class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.attempted"):
-    """A push that did not end the delivery; it keeps waiting, and is tried again after the delay."""
+    """A push did not end the delivery; it keeps waiting, and is pushed again after the delay."""
 
     at_us: int
-    by: str  # GCID of the service that was pushed to
-    deliveries: tuple[int, ...]  # the one that was pushed; a tuple as in all entries about deliveries that wait
-    status: int  # of the receiver's HTTP answer; 0 when there was none
+    by: str  # GCID of the receiving service
+    deliveries: tuple[int, ...]  # the pushed delivery; a tuple as in all entries about waiting deliveries
+    status: int  # of the receiver's HTTP response; 0: no response
     duration_ms: int
-    fault: str  # what was wrong, in words
+    fault: str  # the error, in words
     delay_s: float
-    why: Reason | None = None  # the code of the fault; None in older entries
+    why: Reason | None = None  # the code of the error; None in older entries
 
     @property
     def reason(self) -> str:
@@ -187,7 +187,7 @@ class DeliveryAttempted(Struct, gc=False, frozen=True, array_like=True, tag_fiel
 
     @property
     def is_put_off(self) -> bool:
-        """True if the push failed and the delivery waits for its next push; a poll may have it before."""
+        """True if the push failed and the delivery waits for its next push; it may be polled before."""
         return not 200 <= self.status < 300
 
 
@@ -197,9 +197,9 @@ class DeliveryTranslated(Struct, gc=False, frozen=True, array_like=True, tag_fie
     at_us: int
     by: str  # GCID of the receiver
     delivery: int
-    form: str  # in which the message had come
+    form: str  # in which the message arrived
     format: str  # in which it is handed out
-    dropped: tuple[str, ...]  # what was left out, a sentence each
+    dropped: tuple[str, ...]  # one sentence for each omission
 
 
 class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.ended"):
@@ -210,8 +210,8 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     state: str
     reason: str
     deliveries: tuple[int, ...]
-    journeys: tuple[int, ...] = ()  # copies that have thereby come to their end, a delivery waiting or not
-    batch: Batch | None = None  # that they were in, as it is without them
+    journeys: tuple[int, ...] = ()  # copies whose journey thereby ended, with or without a waiting delivery
+    batch: Batch | None = None  # that they were in, after they left it
     why: Reason | None = None  # the code of the reason; None in older entries
 
 
@@ -225,18 +225,18 @@ class DeliveryResent(Struct, gc=False, frozen=True, array_like=True, tag_field="
     by: str
     reason: str
     delivery: int  # the dead letter
-    origin: int  # the first round's delivery, by which the receiver knows it again
+    origin: int  # the first round's delivery, which the receiver may recognise
     session: str
     transaction: str
-    sender: str  # GCID of the service that it comes from: the message's sender, or the in-transit service before
+    sender: str  # GCID of the message's sender, or of the in-transit service before
     message: int  # seq of the MessagePosted entry
     copy: int
     hop: int
     content: int  # seq of the entry that has its content
     next: str  # GCID of the service it is delivered to
     expires_at_us: int
-    followed: bool = False  # the round is a journey of its own
-    answer: bool = False  # it is a response on its way back
+    followed: bool = False  # the round has its own journey
+    answer: bool = False  # it is a response
 
 
 class DeliveriesDropped(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.dropped"):
@@ -253,10 +253,10 @@ class DeliveriesReleased(Struct, gc=False, frozen=True, array_like=True, tag_fie
 
     at_us: int
     by: str
-    service: str  # GCID of the service that it waits for
+    service: str  # GCID of the receiving service
     reason: str
-    up_to: int  # the newest delivery that goes
-    waiting: int  # how many go
+    up_to: int  # number of the newest released delivery
+    waiting: int  # number of released deliveries
 
 
 class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="batch.changed"):
@@ -270,11 +270,11 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
     at_us: int
     by: str
     service: str  # GCID of the batcher
-    what: str  # joined, closed, held …, as in ``BATCH_MOVES``; rested, went on: the network stopped in good order, and is back
-    batches: tuple[Batch, ...]  # as they are from now on
-    batch: str = ""  # id of the one that was joined
+    what: str  # joined, closed, held …, as in ``BATCH_MOVES``; rested, went on: at a clean stop and restart of the network
+    batches: tuple[Batch, ...]  # after this entry
+    batch: str = ""  # id of the batch that was joined
     joined: tuple[BatchMember, ...] = ()
-    reason: str = ""  # as given by the author
+    reason: str = ""  # as its author wrote it
 
     @property
     def deliveries(self) -> tuple[int, ...]:
@@ -282,15 +282,15 @@ class BatchesChanged(Struct, gc=False, frozen=True, array_like=True, tag_field="
 
 
 class InterchangeAnswered(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="interchange.answered"):
-    """A partner acknowledged an interchange (TA1, 997, 999, CONTRL, ACK), or one that is unknown here."""
+    """A partner acknowledged an interchange (TA1, 997, 999, CONTRL, ACK), possibly one that was not sent from here."""
 
     at_us: int
-    by: str  # GCID of the splitter that it came to
-    session: str  # of the message that says so
+    by: str  # GCID of the splitter that received it
+    session: str  # of the acknowledgment's message
     standard: str
-    batch: str  # id; empty where it speaks of nothing that was sent from here
+    batch: str  # id; empty if it matches nothing that was sent from here
     verdict: str
-    members: tuple[AnsweredMember, ...] = ()  # only those of which something else is said than of the whole
+    members: tuple[AnsweredMember, ...] = ()  # only members with another status than the whole
     detail: str = ""
 
 
@@ -300,16 +300,16 @@ class CrossReferenceChanged(
     """Records were saved in a cross-reference map, or related to each other."""
 
     at_us: int
-    by: str  # GCID of the service that asked for it
-    owner: str  # GCID of the service that keeps the map
+    by: str  # GCID of the service that requested it
+    owner: str  # GCID of the service that owns the map
     map: str  # its name
     records: tuple[CrossReferenceRecord, ...] = ()  # saved under their keys
     relations: tuple[tuple[Key, Key], ...] = ()  # keys that belong together from now on
-    session: str = ""  # the message that caused it
+    session: str = ""  # of the message that caused it
 
 
 class ObjectChange(Struct, frozen=True, array_like=True):
-    """A configuration object as it is from now on; ``value`` None means removed."""
+    """A configuration object after the change; ``value`` None: it was removed."""
 
     kind: str
     key: str

@@ -50,7 +50,7 @@ class Argument(Struct, gc=False, frozen=True, array_like=True):
 
 
 class Recipient(Struct, gc=False, frozen=True, array_like=True):
-    """A service named as receiver, in ``To`` or on an explicit route, by GCID or address, with the arguments for it."""
+    """A service named as receiver in ``To`` or on an explicit route, by GCID or address, with its arguments."""
 
     service: str
     arguments: tuple[Argument, ...] = ()
@@ -62,9 +62,9 @@ class Part(Struct, gc=False, frozen=True, kw_only=True):
     id: str
     content_type: str
     data: bytes
-    expires_at_us: int = 0  # informs the receiver, never stops routing; 0 = none
+    expires_at_us: int = 0  # information for the receiver, not enforced; 0 = none
     attachment: bool = False
-    headers: tuple[tuple[str, str], ...] = ()  # what else was said of it: Content-Disposition, Content-Language …
+    headers: tuple[tuple[str, str], ...] = ()  # its other headers: Content-Disposition, Content-Language …
 
 
 class Status(Struct, gc=False, frozen=True, array_like=True):
@@ -89,7 +89,7 @@ class Message(Struct, gc=False, frozen=True, kw_only=True):
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     parts: tuple[Part, ...] = ()
-    routing: str = ""  # static or dynamic, for every service on the way; empty: as each service chose
+    routing: str = ""  # static or dynamic, for all services of the route; empty: as each service chose
 
 
 class AnsweredMessage(Struct, gc=False, frozen=True, array_like=True):
@@ -100,11 +100,11 @@ class AnsweredMessage(Struct, gc=False, frozen=True, array_like=True):
 
 
 class PassedService(Struct, gc=False, frozen=True, array_like=True):
-    """A service that a delivered message has passed on its way, and when it answered."""
+    """A service that a delivered message has passed, and when that service returned it."""
 
     service: str  # address
     at_us: int
-    status: Status | None = None  # an error of it that its invoker absorbed
+    status: Status | None = None  # its error, if its invoker absorbed that
 
 
 class Cookie(Struct, gc=False, frozen=True, array_like=True):
@@ -119,7 +119,7 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
 
     session: str
     token: str
-    transaction: str  # the session that began the exchange: the same for a request and all that follows from it
+    transaction: str  # the first session: the same for a request and every message that follows from it
     sender: str  # address, e.g. MyBiz/Purchasing
     sender_gcid: str
     recipient: str
@@ -129,16 +129,16 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     handle: str
     arguments: tuple[Argument, ...]
     reference: AnsweredMessage | None
-    invoker: str  # who brought this service into the route
+    invoker: str  # the service that included this one in the route
     status: Status | None
     properties: tuple[Property, ...]
     posted_at_us: int
     expires_at_us: int
     attempt: int
-    in_transit: bool  # True: answer with the changed message; False: this service is the recipient
+    in_transit: bool  # True: return the changed message; False: this service is the recipient
     possible_duplicate: bool = False
     parts: tuple[Part, ...] = ()
-    trace: tuple[PassedService, ...] = ()  # where the poll asked for it, and cut to what the receiver may see
+    trace: tuple[PassedService, ...] = ()  # if the poll requested it; limited to what the receiver may see
     cookie: Cookie | None = None
 
 

@@ -1,6 +1,6 @@
-"""A model as it is saved: every node, attachment and topic with its own direction is an object of its service.
+"""A model as it is saved: every node, attachment and directed topic is an object of its service.
 
-So one of a million changes without the others. ``core.hierarchy`` interprets them.
+So one of a million objects can change alone. ``core.hierarchy`` interprets them.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ class ModelNode:
     tag: str
     under: str = ""  # the tag of the node above; only the root has none
     topics: tuple[str, ...] = ()
-    place: int = 0  # nodes under the same one stand in the order of their places
+    place: int = 0  # orders the nodes under the same node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,13 +24,13 @@ class ModelAttachment:
     attached: str  # GCID of the service that produces or consumes
     side: str  # producer or consumer
     node: str = ""  # the tag; empty: beside the tree, at one topic
-    topics: tuple[str, ...] = ()  # none: all that the node has, now and later
-    place: int = 0  # those at one node stand in the order of their places
+    topics: tuple[str, ...] = ()  # empty: all of the node, now and later
+    place: int = 0  # orders the attachments at one node
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ModelTopic:
-    """A topic whose messages do not simply go down the tree."""
+    """A topic whose messages are not simply passed down the tree."""
 
     service: str  # GCID of the model
     topic: str

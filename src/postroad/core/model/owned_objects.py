@@ -1,7 +1,7 @@
-"""Objects by key, by the million, in an immutable table: a change creates another one that shares the rest.
+"""An immutable table of millions of objects by key; a change creates a new table that shares the rest.
 
-A key begins with the GCID of the service that owns the object, so that the objects of one service are found at once.
-Rule: saving or removing one costs the same however many there are.
+A key begins with the GCID of the service that owns the object, so the objects of one service are found directly.
+Rule: the cost of saving or removing one object does not depend on their number.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ _NONE: HashTrieMap[str, Any] = HashTrieMap()
 
 
 class Owned(Mapping[str, Any]):
-    """Read like a mapping from keys to objects."""
+    """A mapping from keys to objects that can also list the objects of one owner."""
 
     __slots__ = ("_by_owner", "_count")
 
@@ -24,7 +24,7 @@ class Owned(Mapping[str, Any]):
         self._count = count
 
     def of(self, owner: str) -> Mapping[str, Any]:
-        """All that one service owns, by key, in no order."""
+        """Return the objects of one service by key, in no order."""
         mine: Mapping[str, Any] = self._by_owner.get(owner, _NONE)
         return mine
 

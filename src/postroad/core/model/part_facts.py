@@ -23,15 +23,15 @@ class PartFacts(Struct, gc=False, frozen=True, array_like=True):
 class MessageArrival(Struct, gc=False, frozen=True, array_like=True):
     """How a message in an external format arrived; the bytes of its wrapper are in the body."""
 
-    wrapper_bytes: int = 0  # bytes between the parts and the explanation in the body: how the parts were wrapped
-    notes: tuple[str, ...] = ()  # what its headers said otherwise than its bytes, and what its reader let pass
-    message_id: str = ""  # by AS2: what its sender calls it
-    mic: str = ""  # by AS2: the digest that the receipt confirms
-    layers: tuple[str, ...] = ()  # by AS2: signed, encrypted, compressed, from the outside in
+    wrapper_bytes: int = 0  # bytes between the parts and the explanation in the body: the wrapper of the parts
+    notes: tuple[str, ...] = ()  # headers that contradict the content, and errors that its decoder tolerated
+    message_id: str = ""  # AS2: the sender's Message-ID
+    mic: str = ""  # AS2: the digest that the MDN confirms
+    layers: tuple[str, ...] = ()  # AS2: signed, encrypted, compressed; outermost first
 
 
 def total_size(parts: tuple[PartFacts, ...]) -> int:
-    """Return the bytes of all these documents and attachments."""
+    """Return the total bytes of these documents and attachments."""
     if len(parts) == 1:
         return parts[0].size
     return sum([part.size for part in parts])

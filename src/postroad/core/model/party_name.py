@@ -14,19 +14,19 @@ from functools import lru_cache
 from postroad.core.model.ids import GCID, check_name
 from postroad.errors import Refused
 
-ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC"})  # whose letters are mistaken for each other
-# Letters of phonetic alphabets that look like usual ones, and that no language needs beside them.
+ALPHABETS = frozenset({"LATIN", "GREEK", "CYRILLIC"})  # alphabets with letters that look alike
+# Letters of phonetic alphabets that look like usual letters; no language needs both.
 PHONETIC = frozenset(
     "\u0251\u0261\u0269\u026a\u0274\u0280\u028f\u0299\u029c\u029f\u01c0\u01c3\u1d00\u1d04\u1d05\u1d07\u1d0a\u1d0b\u1d0d\u1d0f\u1d18\u1d1b\u1d1c\u1d20\u1d21\u1d22\ua731"
 )
-# Letters of other alphabets, in lower case, by the Latin one for which each, or its capital, is mistaken.
+# Letters of other alphabets, in lower case, by the Latin letter that each (or its capital) looks like.
 _SIMILAR = str.maketrans(
     "\u0430\u0432\u0435\u043a\u043c\u043d\u043e\u0440\u0441\u0442\u0443\u0445\u0455\u0456\u0458\u04bb\u0501\u051b\u051d\u04cf\u0131"
     "\u03b1\u03b2\u03b5\u03b6\u03b7\u03b9\u03ba\u03bc\u03bd\u03bf\u03c1\u03c4\u03c5\u03c7\u03f2\u03f3"
     "\u0251\u0261",
     "abekmhopctyxsijhdqwli" "abezhikmnoptyxcj" "ag",
 )  # fmt: skip
-_ALIKE = str.maketrans("i10", "llo")  # which one typeface or another draws alike
+_ALIKE = str.maketrans("i10", "llo")  # characters that look alike in some typefaces
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -59,7 +59,7 @@ def lookalike(name: str) -> str:
 
 
 def mixes_alphabets(text: str) -> bool:
-    """Whether letters of alphabets that are mistaken for each other stand together anywhere in a text."""
+    """Whether any word of a text mixes letters of alphabets that look alike."""
     return len(_alphabets("".join(_WORD.findall(text)))) > 1
 
 

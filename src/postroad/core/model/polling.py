@@ -1,6 +1,6 @@
 """The requests of a receiver: poll for messages (``PollRequest``) and settle them (``Settlement``).
 
-Every wire format has these two requests and their answers. Durations are seconds and have it in their names; zero
+Every wire format has these two requests and their responses. Durations are in seconds, as their names show; zero
 means the network's or the service's default.
 """
 
@@ -19,7 +19,7 @@ TOKENS_MAX = 10_000
 
 
 class PollRequest(Struct, frozen=True, kw_only=True):
-    """Up to ``max`` messages, waiting ``wait_s`` for the first, leased for ``lease_s``; with ``trace`` each tells its way."""
+    """Requests up to ``max`` messages, leased for ``lease_s``; waits ``wait_s`` for the first; ``trace`` adds the trace."""
 
     max: int = 10
     wait_s: float = 0.0
@@ -34,7 +34,7 @@ class Outcome(StrEnum):
 
 
 class Settlement(Struct, frozen=True, kw_only=True):
-    """Acknowledges deliveries (``ack``), or returns them to be offered again after ``delay_s`` (``nack``)."""
+    """Acknowledges deliveries (``ack``), or returns them for redelivery after ``delay_s`` (``nack``)."""
 
     tokens: tuple[str, ...]
     outcome: Outcome = Outcome.ACK
@@ -43,7 +43,7 @@ class Settlement(Struct, frozen=True, kw_only=True):
 
 
 class Settled(Struct, frozen=True, kw_only=True):
-    """The answer for one token: settled, or refused with a code."""
+    """The result for one token: settled, or refused with a code."""
 
     token: str
     code: str = ""  # empty: settled

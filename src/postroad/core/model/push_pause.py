@@ -1,4 +1,4 @@
-"""A pause of the pushes to a service: why it is made, and when the next push is tried."""
+"""A pause of the pushes to a service: its reason, and when the next push is tried."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass
 class PushPause:
     """Why pushes to a service are paused, and when the next push is tried."""
 
-    until_us: int  # then one message is pushed as a probe
+    until_us: int  # when one message is pushed as a probe
     failed: int
-    of: int  # that many of the last pushes failed
+    of: int  # the number of latest pushes, of which ``failed`` failed
 
     @property
     def why(self) -> str:

@@ -1,4 +1,4 @@
-"""A reason as programs read it: a code, and the values in its text."""
+"""A machine-readable reason: a code, and the values in its text."""
 
 from __future__ import annotations
 

@@ -24,7 +24,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "wire.forbidden-markup": RefusalCode(
         400, "The XML contains a construct that is not allowed (DTD, entity, processing instruction)"
     ),
-    # messages that are signed, encrypted or compressed (CMS, as S/MIME and AS2 carry them)
+    # signed, encrypted or compressed messages (CMS, in S/MIME and AS2)
     "cms.malformed": RefusalCode(400, "The signed, encrypted or compressed message could not be read"),
     "cms.unsupported": RefusalCode(422, "The message is signed, encrypted or compressed in a way that is not accepted"),
     "cms.decryption-failed": RefusalCode(422, "The message cannot be decrypted"),
@@ -32,7 +32,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "cms.decompression-failed": RefusalCode(422, "The compressed content cannot be decompressed"),
     "cms.too-large": RefusalCode(413, "The decompressed content is larger than allowed"),
     "cms.too-complex": RefusalCode(413, "The message has more elements, signers, recipients or depth than allowed"),
-    # AS2; core/codecs/as2/dispositions.py has the texts for partners
+    # AS2; core/codecs/as2/dispositions.py has what is reported to a partner
     "as2.malformed": RefusalCode(400, "The AS2 message could not be read"),
     "as2.partner-unknown": RefusalCode(403, "Sender and recipient have no AS2 partnership"),
     "as2.decryption-failed": RefusalCode(422, "The AS2 message cannot be decrypted"),
@@ -135,7 +135,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "batching.invalid": RefusalCode(422, "The send port or splitter is not valid"),
     "batch.state": RefusalCode(409, "The batch's state does not allow this"),
     "batch.request": RefusalCode(422, "A batcher accepts only notifications"),
-    # hosted services: the status of what they answer
+    # hosted services: the status of their responses
     "rejected": RefusalCode(422, "The message was rejected by a filter"),
     "lookup.missing": RefusalCode(422, "The table does not contain the value"),
     "crossreference.missing": RefusalCode(422, "The map has no related value"),

@@ -11,31 +11,31 @@ from postroad.core.model.message import Argument
 
 
 class Context(Struct, gc=False, frozen=True, array_like=True):
-    """The circumstances of one invocation of a copy, by its number; ``parent`` is the invoker's, and 0 the sender's."""
+    """The context of one invocation of a copy, numbered by ``id``; ``parent`` is the number of its invoker, 0 the sender."""
 
     id: int
     parent: int = 0
     topic: str = ""  # as this service sees it; empty: as posted
-    payer: str = ""  # GCID of the service that took over the cost; empty: as the price plan specifies
-    shown_sender: str = ""  # GCID that stands for the sender, where an invoker isolates what it includes
-    absorbs: bool = False  # its invoker does not let its errors end the route
-    rule: str = ""  # the key of the rule that brought it in; empty: named by the sender
-    dynamic: bool = False  # its rules have not been tried yet: they are when the message reaches it
-    through: tuple[str, ...] = ()  # the services that redirected to it, nearest last; replies come back through them
-    isolated: bool = False  # its invoker keeps the wider route from it
+    payer: str = ""  # GCID of the service that pays; empty: as the price plan specifies
+    shown_sender: str = ""  # GCID shown as the sender, if an invoker isolates the services it includes
+    absorbs: bool = False  # its errors do not end the route
+    rule: str = ""  # the key of the rule that included it; empty: named by the sender
+    dynamic: bool = False  # its rules are evaluated when the message reaches it
+    through: tuple[str, ...] = ()  # the services that redirected to it, nearest last; responses return through them
+    isolated: bool = False  # its invoker hides the wider route from it
 
 
 class Hop(Struct, gc=False, frozen=True, array_like=True):
-    """One service on an itinerary, with the arguments it is invoked with and who brought it in."""
+    """One service on an itinerary, with its arguments and the service that included it."""
 
     service: str  # GCID
     arguments: tuple[Argument, ...] = ()
     invoker: str = ""  # GCID
-    context: Context | None = None  # None for a service that the sender itself named, with nothing special about it
+    context: Context | None = None  # None for a service that the sender named, without special settings
 
     @property
     def isolated_by(self) -> str:
-        """The GCID of the service that isolates this one and is shown as the sender; empty if none does."""
+        """Return the GCID of the service that isolates this one and is shown as the sender; empty if none does."""
         return self.context.shown_sender if self.context is not None else ""
 
 
@@ -46,4 +46,4 @@ class Copy(Struct, gc=False, frozen=True, array_like=True):
     hops: tuple[Hop, ...] = ()
     code: str = ""
     detail: str = ""
-    logical: tuple[Hop, ...] = ()  # services that took part by their rules alone
+    logical: tuple[Hop, ...] = ()  # services that took part only by their rules

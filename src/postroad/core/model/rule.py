@@ -1,6 +1,6 @@
 """Routing rules: one condition, one or more actions, at a position in a service's order.
 
-Rules are data. They are saved completely as configuration objects, so every version of every rule can be found again,
+Rules are data. They are saved completely as configuration objects, so every version of every rule can be found later,
 and a message is explained by the versions that were in force. ``core.routing`` interprets them; here they are only
 described.
 """
@@ -17,7 +17,7 @@ from postroad.core.model.message import Argument
 
 
 class RuleRole(StrEnum):
-    """The part that the rule's service plays for a message when the rule is tried."""
+    """The role of the rule's service for a message when the rule is tried."""
 
     SENDER = "sender"
     RECIPIENT = "recipient"
@@ -32,7 +32,7 @@ class MessageSection(StrEnum):
 
 
 class ValueType(StrEnum):
-    """What a value is compared as."""
+    """The type as which a value is compared."""
 
     STRING = "string"
     NUMBER = "number"
@@ -52,7 +52,7 @@ class Comparing(StrEnum):
 class Combining(StrEnum):
     AND = "and"
     OR = "or"
-    XOR = "xor"  # an odd number of its conditions hold
+    XOR = "xor"  # holds if an odd number of its conditions hold
     NOT = "not"
 
 
@@ -61,7 +61,7 @@ class ValueLocation(Struct, frozen=True, kw_only=True):
 
     where: MessageSection
     path: str  # header: a name such as topic or properties.region; documents: /a/b/@c for XML, $.a.b for JSON
-    document: str = ""  # the id of the one document or attachment that is meant; empty means any
+    document: str = ""  # the id of a document or attachment; empty: any
     namespaces: tuple[tuple[str, str], ...] = ()  # prefix and namespace of the names in an XML path
     schema: str = ""  # a registered schema whose default attributes count as present
 
@@ -105,9 +105,9 @@ class RuleAction(Struct, frozen=True, kw_only=True):
     kind: ActionKind
     service: str = ""  # GCID or address
     arguments: tuple[Argument, ...] = ()
-    topic: str = ""  # of ChangeTopic; with an including action, the topic for that service alone
-    pays: bool = False  # the rule's service takes over what the included service costs, and what that one includes
-    isolates: bool = False  # the included service sees the rule's service as sender, and nothing of the wider route
+    topic: str = ""  # of ChangeTopic; with an including action, the topic for that service only
+    pays: bool = False  # the rule's service pays for the included service, and for what that one includes
+    isolates: bool = False  # the included service sees the rule's service as sender, and not the wider route
     absorbs: bool = False  # an error of the included service does not end the route: the message continues without it
 
 
@@ -130,7 +130,7 @@ class Rule:
 
 
 def rules_in_order(rules: Iterable[Rule], role: RuleRole) -> list[Rule]:
-    """Return the rules that are tried for a role, given by their places, in that role's own order."""
+    """Return the rules that are tried for a role, in that role's order; ``rules`` must be ordered by place."""
     mine = [rule for rule in rules if rule.role in (role, RuleRole.ANY)]
     placed = [(position, rule) for rule in mine for one, position in rule.positions if one is role]
     if not placed:
@@ -143,5 +143,5 @@ def rules_in_order(rules: Iterable[Rule], role: RuleRole) -> list[Rule]:
 
 
 def rule_key(service: str, name: str) -> str:
-    """The key under which a rule is saved."""
+    """Return the key under which a rule is saved."""
     return f"{service}/{name.casefold()}"

@@ -1,4 +1,4 @@
-"""Selectors: which messages of a mailbox a poll asks for."""
+"""Selectors: which messages of a mailbox a poll requests."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from postroad.core.model.message import MessageType
 
 
 class Selector(Struct, frozen=True, kw_only=True):
-    """An empty field does not select; all that are given must hold.
+    """The conditions of a poll; all must hold, and an empty field is not a condition.
 
-    ``sender`` is any name of a service in a poll, and its GCID by the time messages are compared with it.
+    ``sender`` is a GCID or address in a poll; it is replaced by the GCID before messages are compared with it.
     """
 
     sender: str = ""
@@ -23,7 +23,7 @@ class Selector(Struct, frozen=True, kw_only=True):
 
     @property
     def by_pseudonym(self) -> bool:
-        """Whether session and transaction were given by the names that a hidden party knows."""
+        """Whether session and transaction are pseudonyms, as shown to a party from which others are hidden."""
         return False
 
     @property
@@ -33,8 +33,8 @@ class Selector(Struct, frozen=True, kw_only=True):
     def matches(self, message: MessagePosted, shown_sender: str = "", *, is_asker_hidden: bool = False) -> bool:
         """True if a message matches; ``shown_sender`` is the sender shown to the receiver, empty for the real one.
 
-        A selector finds nothing that is hidden from the receiver: a receiver from which the sender is hidden knows
-        the message by pseudonyms, and one from which the requester is hidden, the transaction of the response.
+        A selector never matches values that are hidden from the receiver. A receiver that may not see the sender knows
+        the message by pseudonyms, and one that may not see the requester, the transaction of the response.
         """
         return (
             (not self.sender or (shown_sender or message.shown_sender or message.sender) == self.sender)

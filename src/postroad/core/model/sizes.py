@@ -18,5 +18,5 @@ def content_size(entry: MessagePosted | InvocationReturned | MessageRefused) -> 
 
 
 def wire_size(entry: MessagePosted | InvocationReturned | MessageRefused) -> int:
-    """Return the bytes on the wire; 0 for what was made inside the network."""
+    """Return the bytes on the wire; 0 for messages made inside the network."""
     return entry.wire_size if entry.wire_size >= 0 else entry.size

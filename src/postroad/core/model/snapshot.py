@@ -44,29 +44,29 @@ class Directory:
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
-    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # books, tariffs, invoices, payments by kind
+    billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
     # Bindings, the parts of models, support requests; by kind.
     exchanging: Mapping[str, Owned] = field(default_factory=dict)
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
-    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # of this snapshot; keys begin with a subject
+    cache: dict[Any, Any] = field(default_factory=dict, compare=False)  # derived values; keys begin with a subject
 
     def service(self, name: str) -> Service | None:
-        """The service that a GCID or an address names."""
+        """Return the service with this GCID or address, or None."""
         return self.services.get(name) or self._by_address.get(name.casefold())
 
     def address_of(self, gcid: str) -> str:
-        """Return the address of a service; of one that does not exist any more, its GCID."""
+        """Return the address of a service; its GCID if the service no longer exists."""
         service = self.services.get(gcid)
         return service.address if service is not None else gcid
 
     def address_named(self, name: str) -> str:
-        """Return the address of the service that a GCID or an address names; an unknown name, as it is."""
+        """Return the address of the service with this GCID or address; an unknown name is returned unchanged."""
         service = self.service(name)
         return service.address if service is not None else name
 
     def owner_of(self, gcid: str) -> str:
-        """Return the organization of a service, for comparison; empty for one that does not exist any more."""
+        """Return the organization of a service, for comparison; empty if the service no longer exists."""
         service = self.services.get(gcid)
         return service.organization.casefold() if service is not None else ""
 
@@ -87,7 +87,7 @@ class Directory:
         return service.visibility is Visibility.PUBLIC or is_same_organization(service.organization, organization)
 
     def is_suspended(self, service: Service) -> bool:
-        """Whether an operator has suspended the service or its organization; asked of the service as it is now."""
+        """Whether an operator has suspended the service or its organization, by its current profile."""
         organization = self.organization(service.organization)
         now = self.services.get(service.gcid, service)
         return bool(now.suspended or (organization is not None and organization.suspended))
@@ -99,7 +99,7 @@ class Directory:
         return [item for item in self.people.values() if is_same_organization(item.organization, organization)]
 
     def credentials_of(self, *, service: str = "", person: str = "") -> list[Credential]:
-        """All credentials of one service or one person."""
+        """Return the credentials of one service or one person."""
         owners = self.cache.get("credentials")
         if owners is None:
             owners = self.cache["credentials"] = {}
@@ -108,7 +108,7 @@ class Directory:
         return list(owners.get(service or person.casefold(), []))
 
     def credentials_of_secret(self, secret: str) -> list[Credential]:
-        """Credentials that carry this hash or fingerprint, for proofs that bring no id along (certificates)."""
+        """Return the credentials with this hash or fingerprint, for proofs that contain no id (certificates)."""
         by_secret = self.cache.get("secrets")
         if by_secret is None:
             by_secret = self.cache["secrets"] = {}
@@ -117,12 +117,12 @@ class Directory:
         return list(by_secret.get(secret, []))
 
     def rules_of(self, service: str) -> tuple[Rule, ...]:
-        """The rules of one service in their order, those that are switched off too."""
+        """Return the rules of one service in their order, including disabled ones."""
         found: tuple[Rule, ...] = self._owned("rules", self.rules).get(service, ())
         return found
 
     def assets_of(self, service: str) -> tuple[Asset, ...]:
-        """The assets of one service, by kind and name."""
+        """Return the assets of one service, sorted by kind and name."""
         found: tuple[Asset, ...] = self._owned("assets", self.assets).get(service, ())
         return found
 
@@ -142,11 +142,11 @@ class Directory:
         return found
 
     def cookies_of(self, service: str) -> list[RegisteredCookie]:
-        """The cookies that the service has registered, by sender."""
+        """Return the cookies that the service has registered, sorted by sender."""
         return list(self._owned("cookies", self.cookies).get(service, ()))
 
     def trusts(self, recipient: Service, sender: Service) -> bool:
-        """Whether a provisioning lets this sender write to that recipient.
+        """Whether a provisioning allows this sender to send to that recipient.
 
         A provider trusts the service that it confirmed; the enterprise trusts its provider, for all of its services.
         """
@@ -157,7 +157,7 @@ class Directory:
         )
 
     def cookie_for(self, recipient: str, sender: str) -> RegisteredCookie | None:
-        """Return the cookie that the recipient registered for this sender, or for its enterprise's only account there."""
+        """Return the recipient's cookie for this sender, or for the only account of the sender's enterprise there."""
         if not self.cookies:
             return None
         found = self.cookies.get(cookie_key(recipient, sender))
@@ -194,7 +194,7 @@ class Directory:
 
     @property
     def tariffs(self) -> tuple[Tariff, ...]:
-        """All versions of all tariffs."""
+        """Return all versions of all tariffs."""
         return tuple(self._table("tariff").values())
 
     @property
@@ -206,7 +206,7 @@ class Directory:
         return found
 
     def bindings_of(self, exchange: str) -> list[Binding]:
-        """The bindings of one exchange, by name."""
+        """Return the bindings of one exchange, sorted by name."""
         return sorted(self.bindings.of(exchange).values(), key=lambda binding: binding.name.casefold())
 
     @property
@@ -215,17 +215,17 @@ class Directory:
         return self.exchanging.get("support", _EMPTY)
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
-        """The nodes, attachments or topics of a model by key, in no order; there may be a million of them."""
+        """Return the nodes, attachments or topics of a model by key, in no order; there may be a million."""
         return self.exchanging.get(kind, _EMPTY).of(service)
 
     def attachments_to(self, services: Collection[str]) -> list[ModelAttachment]:
-        """Return where these services are attached in models of others; reads all attachments."""
+        """Return the attachments of these services in models of other owners; scans all attachments."""
         attached = self.exchanging.get("attachment", _EMPTY)
         models = [one for one, found in self.services.items() if found.hosted is Hosting.MODEL and one not in services]
         return [one for model in models for one in attached.of(model).values() if one.attached in services]
 
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        """Rules, assets or cookies by the service they belong to; sorted when first asked for; ``changed`` hands some on."""
+        """Return rules, assets or cookies by service; sorted at first use, and partly reused by ``changed``."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
         if owned is None:
             by_service: dict[str, list[Any]] = {}
@@ -236,7 +236,7 @@ class Directory:
         return owned
 
     def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
-        """The snapshot after these changes. It costs what has changed: a small table is copied, a large one shared."""
+        """Return the snapshot after these changes; small tables are copied, large ones are shared."""
         changes = list(changes)
         versions, exchanging = self.versions, dict(self.exchanging)
         tables: dict[str, dict[str, Any]] = {}
@@ -244,18 +244,18 @@ class Directory:
             versions = versions.insert((change.kind, change.key), change.version)
             if change.kind in LARGE_KINDS:
                 exchanging[change.kind] = _after(exchanging.get(change.kind, _EMPTY), change)
-            elif change.kind in KINDS:  # others are of a kind that other parts of the network keep
+            elif change.kind in KINDS:  # other kinds are kept elsewhere
                 if change.kind not in tables:
                     tables[change.kind] = dict(self._table(change.kind))
                 _put(tables[change.kind], change)
-            if change.kind == "service" and change.value is None:  # what it owns by the thousand goes with it unsaid
+            if change.kind == "service" and change.value is None:  # its large kinds are removed without entries
                 exchanging = {kind: table.without(change.key) for kind, table in exchanging.items()}
         if not tables:
             return replace(self, version=version, exchanging=exchanging, versions=versions)
         return self._with(tables, changes, version=version, exchanging=exchanging, versions=versions)
 
     def _with(self, tables: Mapping[str, Mapping[str, Any]], changes: list[ObjectChange], **others: Any) -> Directory:
-        """The snapshot with these tables in the place of its own."""
+        """Return the snapshot with these tables replaced."""
         services = tables.get("service")
         by_address = self._by_address if services is None else _by_address(services.values())
         billing = {kind: tables.get(kind, self._table(kind)) for kind in BILLING}
@@ -322,7 +322,7 @@ def _order(item: Rule | Asset | RegisteredCookie) -> tuple[int, str, str]:
 def _owned_after(
     owned: dict[str, tuple[Any, ...]], keys: Iterable[str], table: Mapping[str, Any]
 ) -> dict[str, tuple[Any, ...]]:
-    """Items by owner once those with these keys have changed; only what their owners have is sorted again."""
+    """Return items by owner after those with these keys have changed; only their owners' items are sorted again."""
     changed: dict[str, set[str]] = {}
     for key in keys:
         changed.setdefault(key.partition("/")[0], set()).add(key)

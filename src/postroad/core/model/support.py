@@ -1,4 +1,4 @@
-"""Support requests: a member's question to the network's operators, the message that it is about, and the answers.
+"""Support requests: a member's question to the operators, the message it refers to, and the replies.
 
 They are configuration objects, so every text is in the journal with its author and time.
 """
@@ -10,8 +10,8 @@ from enum import StrEnum
 
 
 class SupportState(StrEnum):
-    OPEN = "open"  # the operators have the word
-    ANSWERED = "answered"  # the members have it
+    OPEN = "open"  # waits for the operators
+    ANSWERED = "answered"  # waits for the members
     CLOSED = "closed"  # until someone writes again
 
 
@@ -28,7 +28,7 @@ class SupportRequest:
     id: str
     organization: str
     subject: str
-    session: str = ""  # of the message that it is about
+    session: str = ""  # of the message it refers to
     state: SupportState = SupportState.OPEN
     notes: tuple[SupportNote, ...] = ()
 
@@ -42,5 +42,5 @@ class SupportRequest:
 
 
 def support_key(organization: str, request_id: str) -> str:
-    """The key under which a request is saved."""
+    """Return the key under which a request is saved."""
     return f"{organization.casefold()}/{request_id}"

@@ -19,7 +19,7 @@ MAX_COOKIE_CHARS = 16_384
 
 class ProvisioningState(StrEnum):
     PENDING = "pending"  # the provider may confirm it
-    EXPIRED = "expired"  # it was not confirmed in time; no one is notified
+    EXPIRED = "expired"  # not confirmed in time; no notification is sent
     ACTIVE = "active"
     REVOKED = "revoked"
 
@@ -32,12 +32,12 @@ class Provisioning:
     provider: str  # GCID
     started_by: str  # e-mail
     started_at_us: int
-    expires_at_us: int  # until when the provider may confirm
+    expires_at_us: int  # end of the time in which the provider may confirm
     token_hash: str = ""  # empty once it has been used
-    return_path: str = ""  # where on this network the person goes on afterwards
+    return_path: str = ""  # page of this network to which the person returns
     confirmed_at_us: int = 0
     revoked_at_us: int = 0
-    settled_in: str = ""  # session of the message that confirmed or revoked it, by which a repetition is known
+    settled_in: str = ""  # session of the message that confirmed or revoked it, to recognise a repetition
 
     @property
     def is_active(self) -> bool:
@@ -56,7 +56,7 @@ class Provisioning:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RegisteredCookie:
-    """A block of text or XML that ``service`` is given with every message from ``sender``."""
+    """A block of text or XML that ``service`` receives with every message from ``sender``."""
 
     service: str  # GCID of the service that registered it
     sender: str  # GCID
@@ -65,10 +65,10 @@ class RegisteredCookie:
 
 
 def cookie_key(service: str, sender: str) -> str:
-    """The key under which a cookie is saved."""
+    """Return the key under which a cookie is saved."""
     return f"{service}/{sender}"
 
 
 def token_hash(token: str) -> str:
-    """Return the hash that is stored of a provisioning token."""
+    """Return the hash that is stored instead of a provisioning token."""
     return sha256(token.encode()).hexdigest()

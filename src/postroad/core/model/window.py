@@ -1,4 +1,4 @@
-"""Delivery windows: when a service may be pushed to."""
+"""Delivery windows: when messages may be pushed to a service."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DeliveryWindow:
-    """A time of the day, in the service's time zone, in which pushes may happen; may cross midnight."""
+    """A daily period, in the service's time zone, in which pushes are allowed; may cross midnight."""
 
     days: tuple[str, ...] = ("mon", "tue", "wed", "thu", "fri", "sat", "sun")
     opens: str = "00:00"

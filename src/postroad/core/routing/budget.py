@@ -14,22 +14,22 @@ from collections.abc import Callable, Iterable
 
 from postroad.core.routing.paths.xml_walk import Look, TooManyNodes
 
-CANONICAL_CHARS = 500_000  # that are written out, all conditions together
-MATCHED_CHARS = 1_000_000  # that patterns look at, all conditions together
-MAX_LOOKED = 1_000_000  # nodes that paths pass, all conditions together
-AT_ONCE = 20_000  # steps, each about as expensive as visiting a node (0.2 µs): some 4 ms
+CANONICAL_CHARS = 500_000  # of canonical content, for all conditions together
+MATCHED_CHARS = 1_000_000  # that patterns search, for all conditions together
+MAX_LOOKED = 1_000_000  # nodes that paths visit, for all conditions together
+AT_ONCE = 20_000  # steps, each about as expensive as visiting a node (0.2 µs): about 4 ms
 
-# What work costs in steps.
-CHARS_A_STEP = 4  # of a document that is parsed, of a text that a pattern looks at, of content that is written out
-CONDITION_STEPS = 4  # to try one
+# The cost of work in steps.
+CHARS_A_STEP = 4  # of a parsed document, a searched text or canonical content
+CONDITION_STEPS = 4  # to evaluate one
 COMPILING_STEPS = 100  # to compile one
 PATTERN_STEPS = 10_000  # to compile one with a pattern
 
-Write = Callable[[int, Look], str]  # writes a content out, cut to this many characters, and counts what it reads beyond
+Write = Callable[[int, Look], str]  # returns content cut to a length, and counts the characters read beyond it
 
 
 class TooMuchAtOnce(Exception):
-    """The rules of a message need more work than is done at once."""
+    """The rules of a message need more work than may be done at once."""
 
 
 class Budget:
@@ -42,7 +42,7 @@ class Budget:
         self._shares: dict[str, OrganizationShare] = {}
 
     def share_of(self, owner: str) -> OrganizationShare:
-        """The share of one organization."""
+        """Return the share of one organization."""
         found = self._shares.get(owner)
         if found is None:
             found = self._shares[owner] = OrganizationShare(self)
@@ -54,7 +54,7 @@ class Budget:
         return self._left_at_once
 
     def spend(self, steps: int) -> None:
-        """Count work; raises TooMuchAtOnce where there is a limit and this is more."""
+        """Count work; raises TooMuchAtOnce if it exceeds the limit."""
         if self._left_at_once is not None:
             self._left_at_once -= steps
             if self._left_at_once < 0:
@@ -73,11 +73,11 @@ class OrganizationShare:
 
     @property
     def is_looked_up(self) -> bool:
-        """Whether no path is followed any more."""
+        """Whether the share for following paths is used up."""
         return self._looked_left < 0
 
     def look(self, nodes: int) -> None:
-        """Count the nodes that a path passes; raises TooManyNodes when the share is used up."""
+        """Count the nodes that a path visits; raises TooManyNodes when the share is used up."""
         self.budget.spend(nodes)
         self._looked_left -= nodes
         if self._looked_left < 0:
@@ -85,7 +85,7 @@ class OrganizationShare:
             raise TooManyNodes
 
     def may_compare(self, texts: int) -> bool:
-        """Whether a condition may compare as many texts; false when the share is used up."""
+        """Whether a condition may compare this many texts; False when the share is used up."""
         try:
             self.look(texts)
         except TooManyNodes:
@@ -93,7 +93,7 @@ class OrganizationShare:
         return True
 
     def may_match(self, texts: Iterable[str]) -> bool:
-        """Whether patterns may still look at these texts."""
+        """Whether patterns may still search these texts."""
         chars = sum(map(len, texts))
         self.budget.spend(chars // CHARS_A_STEP)
         self._matched_left -= chars
@@ -102,7 +102,7 @@ class OrganizationShare:
         return self._matched_left >= 0
 
     def canonical(self, write: Write, most: int) -> str:
-        """A content written out, as long as the share lasts; what is read without being written is counted as looking."""
+        """Return canonical content while the share lasts; characters read beyond the cut are counted by ``look``."""
         if self._canonical_left <= 0:
             self._note(f"at most {CANONICAL_CHARS} characters of element content are compared per message")
             return ""

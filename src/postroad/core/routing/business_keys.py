@@ -52,7 +52,7 @@ class PostedSubject:
 def business_keys(
     sender: Service, copies: Iterable[Copy], directory: Directory, subject: Callable[[], Subject]
 ) -> Keys:
-    """Names and values, each pair once, in the order in which they are declared; the sender's first."""
+    """Return search keys (name, value), each once, in the order of their declarations; the sender's first."""
     declaring = [sender] if sender.indexes else []
     for copy in copies:
         receiver = directory.services.get(copy.hops[-1].service) if copy.hops else None

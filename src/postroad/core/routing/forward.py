@@ -41,27 +41,27 @@ NOT_OPEN = make_reason(
     "permission.denied",
     detail="the exchange or model is not open to this service any more; ask its owner to list it in openTo",
 )
-MAX_COPIES = 10_000  # in one entry; more are parted by the first two digits of their GCIDs, which stay the same
-RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # who forwards in turn
-FORWARDING = (*RELAYS, Hosting.SPLITTER)  # what these cannot do anything with becomes a dead letter of theirs
+MAX_COPIES = 10_000  # in one entry; more are grouped by the first two digits of their GCIDs, which are stable
+RELAYS = (Hosting.EXCHANGE, Hosting.MODEL)  # hostings that forward messages themselves
+FORWARDING = (*RELAYS, Hosting.SPLITTER)  # messages that these cannot process become their dead letters
 MAX_DISTINCTIONS = (
-    3  # exchanges, through which different contents of one message go each for itself; then the first goes on
+    3  # exchanges that forward different contents of a message separately; after these, only the first continues
 )
 
 
 class Forward(Struct, gc=False, frozen=True):
-    """A receiver, and what chose it; ``part`` replaces the content, None leaves it unchanged."""
+    """A receiver, and the binding that selected it; ``part`` replaces the content, None leaves it unchanged."""
 
     receiver: str  # GCID
     chosen_by: str
     part: Part | None = None
-    alone: bool = False  # nothing else of the message goes with the part: it is a message of its own
-    topic: str | None = None  # None: as it came
-    properties: tuple[Property, ...] | None = None  # None: as they came
+    alone: bool = False  # the part is a message of its own, without other parts
+    topic: str | None = None  # None: unchanged
+    properties: tuple[Property, ...] | None = None  # None: unchanged
     assembled: AssembledInterchange | None = (
-        None  # the part is an interchange by the forwarder itself, and goes in its own name
+        None  # the part is an interchange made by the forwarder, which is its sender
     )
-    once: int = 0  # a key that no other delivery may have used
+    once: int = 0  # a key that must not have been used by another delivery
 
 
 def is_relayed(forward: Forward, directory: Directory) -> bool:
@@ -76,7 +76,7 @@ def with_content(parts: Sequence[Part], made: Part) -> tuple[Part, ...]:
 
 
 def content_name(through: Sequence[str], parts: Sequence[Part]) -> str:
-    """Return a digest that tells contents of one message apart; empty after too many relays."""
+    """Return a digest that distinguishes contents of one message; empty after too many relays."""
     if len(through) > MAX_DISTINCTIONS:
         return ""
     return blake2b(b"".join([part.data for part in parts]), digest_size=16).hexdigest()

@@ -38,16 +38,16 @@ class Invocation:
         self.absorbs = False
         self.dynamic = False
         self.through: tuple[str, ...] = ()
-        self.stands_for = ""  # GCID of the provider's service in whose place this one was named
+        self.stands_for = ""  # GCID of the provider's service that this one represents
         self.starts_chain = invoker is None or (role is RuleRole.RECIPIENT and invoker.role is RuleRole.SENDER)
         self.before: list[Invocation] = []
         self.after: list[Invocation] = []
-        self.included: list[Invocation] = []  # those before and after, in the order in which they were included
-        self.target: Invocation | None = None  # what takes its place
+        self.included: list[Invocation] = []  # services before and after it, in the order of their inclusion
+        self.target: Invocation | None = None  # its replacement, if it redirects
 
     @property
     def is_delivered(self) -> bool:
-        """Whether the message comes to the service, and is not only led by its rules; or that is to be seen on the way."""
+        """Whether the message is delivered to the service: it does not redirect, and is not rules-only (unless dynamic)."""
         return self.target is None and (self.dynamic or not self.service.logical_only)
 
     @property

@@ -34,14 +34,14 @@ MAX_CACHED_COPIES = 100_000
 
 
 class Routed(NamedTuple):
-    """One copy per recipient, in header order, and what was tried to find its route."""
+    """One copy per recipient, in header order, and the rules that were tried."""
 
     copies: tuple[Copy, ...]
     tried: tuple[ServiceTried, ...] = ()
 
 
 class NoRoute(Refused):
-    """Refuses a post that cannot be routed to any recipient; carries what was tried, so that the refusal can be explained."""
+    """Refuses a post that cannot be routed to any recipient; contains the rules that were tried, to explain the refusal."""
 
     def __init__(self, refusal: Refused, routed: Routed) -> None:
         super().__init__(refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session)
@@ -90,13 +90,13 @@ class CallRoutes:
 
 
 def attempt_itineraries(admitted: Admitted, directory: Directory, budget: Budget | None = None) -> AttemptedRoute:
-    """Find the routes as far as possible, and return what was tried even if the post would be refused."""
+    """Find the routes as far as possible; returns the rules that were tried even if the post would be refused."""
     elaboration = _elaboration(admitted, directory, "", lambda: posted_subject(admitted, directory, "", budget))
     try:
         routed = _ruled(admitted, elaboration)
         _require_one(routed)
     except NoRoute as refusal:
-        refusal.__context__ = None  # and no traceback: it would keep the documents, which stay in this thread
+        refusal.__context__ = None  # no context and traceback: they would keep the documents alive
         return AttemptedRoute(*refusal.routed, refusal.with_traceback(None))
     return AttemptedRoute(*routed)
 
@@ -109,7 +109,7 @@ def _require_one(routed: Routed) -> None:
     raise NoRoute(Refused(copies[0].code, copies[0].detail, pointer="/to/0"), routed)
 
 
-# --- the usual case: straight from the sender to its recipients, no rule has anything to say ------------------------
+# --- the usual case: directly from the sender to its recipients, without rules -------------------------------------
 
 
 def _straight(admitted: Admitted, directory: Directory) -> Routed | None:
@@ -169,7 +169,7 @@ def _elaboration(
 
 
 def _ruled(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
-    """Return the copies by rules and explicit route; what was tried is kept also when the sender's own part is not valid."""
+    """Return the copies by rules and explicit route; tried rules are kept even if the sender's part is not valid."""
     try:
         return _elaborated(admitted, elaboration)
     except Refused as refusal:
@@ -183,13 +183,13 @@ def _elaborated(admitted: Admitted, elaboration: RuleEvaluation) -> Routed:
     for one in named:
         elaboration.try_rules(one)
         elaboration.descend(one)
-    lay_out([*sender.after, *named])  # a fault of the sender's own part refuses the post, not each copy
+    lay_out([*sender.after, *named])  # an error in the sender's part refuses the post, not each copy
     copies = _copies(admitted, elaboration, sender, [*sender.after, *named])
     return Routed(copies, tuple(elaboration.tried))
 
 
 def _named(stop: Recipient, sender: Invocation, elaboration: RuleEvaluation) -> Invocation:
-    """A service that the sender named in an explicit route."""
+    """Return the invocation of a service that the sender named in an explicit route."""
     if not sender.service.may_include_services:
         raise Refused("route.invalid", f"{sender.service.address} may not insert other services into a route")
     service = find_permitted_recipient(sender.service, stop.service, elaboration.directory)
@@ -235,7 +235,7 @@ def _route(admitted: Admitted, elaboration: RuleEvaluation, leading: list[Invoca
     check_policies(admitted.caller, admitted.sender, services_of(roots), kept)
     route = apply_dynamic_rules(lay_out(roots), 0, elaboration, admitted.sender)
     if len(route.hops) + len(route.logical) > len(services_of(roots)):
-        # A service that was reached at once has brought more in, which the poster's connection must suit too.
+        # A service that was reached at once has included others; the poster's connection must meet their policies too.
         hops = (*route.hops, *route.logical)
         everyone = tuple([elaboration.directory.services[hop.service] for hop in hops])
         check_policies(

@@ -83,12 +83,12 @@ def _context(node: Invocation, numbers: dict[Invocation, int]) -> Context:
 
 
 def services_of(roots: Iterable[Invocation]) -> tuple[Service, ...]:
-    """Everyone on the way, delivered to or not."""
+    """Return all services in these trees, delivered to or not."""
     return tuple([node.service for root in roots for node in root.in_order()])
 
 
 def check_delivered(recipient: Invocation) -> None:
-    """Refuse a rules-only recipient that sends the message nowhere."""
+    """Refuse a rules-only recipient that does not forward the message."""
     last = recipient
     while last.target is not None:
         last = last.target

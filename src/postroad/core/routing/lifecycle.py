@@ -26,10 +26,10 @@ class JourneyEvent(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     ANSWERED = "answered"
     RESPONDED = "responded"
-    ABSORBED = "error absorbed"  # an invoker does not let the error through
+    ABSORBED = "error absorbed"  # an invoker absorbs the error
     FAILED = "failed"
     REJECTED = "rejected"
-    MISROUTED = "no valid route forward"  # what rules added on the way is not valid
+    MISROUTED = "no valid route forward"  # the services added by dynamic rules are not valid
     GIVEN_UP = "given up"  # handed out too often
     EXPIRED = "expired"
     CANCELLED = "cancelled"
@@ -99,5 +99,5 @@ def is_possible(queued: Queued, event: JourneyEvent) -> bool:
 
 
 def is_ended_by(queued: Queued, event: JourneyEvent) -> bool:
-    """Whether the journey is over when this happens to it where it is."""
+    """Whether this event ends the journey in its current state."""
     return any(isinstance(after, DeliveryState) for after in JOURNEY_LIFECYCLE[waypoint_of(queued)].get(event, ()))

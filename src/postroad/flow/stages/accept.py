@@ -1,8 +1,8 @@
 """Accept posts: check permissions, route the message and store it as one journal entry, then confirm it.
 
-Rule: every post is answered exactly once, and success only after the entry that holds it is durable. Rejected posts are
-entries too. Nothing here waits: the answer is given through a callback when the group commit is through, so thousands of
-posts share one sync to disk. A message whose rules need much work is routed in a thread (``heavy_work``) before that. The chain
+Rule: every post is answered exactly once, and success only after its entry is durable. Rejected posts are
+entries too. Nothing here waits: a callback receives the answer after the group commit, so thousands of
+posts share one sync to disk. A message with expensive rules is first routed in a thread (``heavy_work``). The chain
 of callbacks from a post to its fsync is drawn in ``flow/__init__.py``.
 """
 
@@ -66,7 +66,7 @@ from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
 
-MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call: some 20 ms
+MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call: about 20 ms
 
 
 class AcceptStage:
@@ -148,7 +148,7 @@ class AcceptStage:
                     admitted = admit(posting.message, caller, directory, now_us)
                 else:
                     admitted = admit_next(posting.message, admitted)
-                # What leaves the event loop leaves nothing for the rest of the call to be tried here.
+                # Once a post needs a thread, the budget of the call on the event loop is used up.
                 at_once = 0 if heavy else max(0, min(left, AT_ONCE // 10))
                 subject = PostedSubject(admitted, directory, posting.form, at_once)
                 check_recipients(posting.message, at_once)
@@ -156,7 +156,7 @@ class AcceptStage:
                 try:
                     found = routes.itineraries(admitted, posting.form, subject)
                     routed = add_search_keys(admitted, directory, found, subject)
-                finally:  # a post that is refused has cost as much
+                finally:  # refused posts cost as much
                     left -= at_once - subject.left_at_once
                 step = self._step(admitted, posting, directory, routed)
                 if limited:
@@ -221,7 +221,7 @@ class AcceptStage:
                 if type(outcome) is not Committed:
                     self._done(entry, posting, partial(answered, place), outcome)
                     continue
-                if entry.expires_at_us != noted_us:  # those of one call mostly expire together
+                if entry.expires_at_us != noted_us:  # posts of one call mostly expire together
                     noted_us = entry.expires_at_us
                     self._note_expiry(noted_us)
                 answered(place, results.of(entry))
@@ -264,7 +264,7 @@ class AcceptStage:
         return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.wrapper))
 
     def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
-        """Accept a post if it fits the organization's quota; refresh the totals first where that is uncertain."""
+        """Accept a post if it fits the organization's quota; refresh the totals first if that is uncertain."""
         allowance = self._quota.allowance(admitted.sender)
         if allowance == UNLIMITED:
             self._accept(step, posting, answered)
@@ -347,7 +347,7 @@ class AcceptStage:
         task.add_done_callback(partial(self._finished, answered))
 
     def _finished(self, answered: Answered, task: asyncio.Task[None]) -> None:
-        """Answer the post if its task failed: an error of the server is logged, and what is unavailable may be tried again."""
+        """Answer the post if its task failed: server errors are logged; after Unavailable the client may retry."""
         self._running.discard(task)
         if task.cancelled() or (error := task.exception()) is None:
             return

@@ -39,7 +39,7 @@ from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import Posting, decode_parts, decode_wrapper, describe_parts, encode_body
 from postroad.ports import Conflict, JournalStep
 
-REJECTED = "rejected"  # the status code by which a filter says no
+REJECTED = "rejected"  # the status code with which a filter rejects a message
 AlreadyAnswered = Callable[[Conflict], Refused]
 
 
@@ -86,7 +86,7 @@ class AdvanceStage:
                 admitted.sender.organization,
                 lambda at_once: _onward(admitted, queued, place, parts, directory, Budget(at_once)),
             )
-        except Refused as refusal:  # what rules added on the way is not valid
+        except Refused as refusal:  # the services added by dynamic rules are not valid
             await self._end(queued, _misrouted(refusal, queued, directory))
             return
         key = answer_key(queued.number)
@@ -129,12 +129,12 @@ class AdvanceStage:
 
 
 class JourneyEnd(NamedTuple):
-    """How and why a journey ends; ``told`` is the status for a sender that may not see the full reason."""
+    """The end of a journey and its reason; ``told`` is the status for a sender that may not see the full reason."""
 
     state: str
     status: Status
     told: Status | None = None
-    why: Reason | None = None  # where the status' code does not say it
+    why: Reason | None = None  # if the status code does not contain it
 
 
 def _after_error(queued: Queued, status: Status) -> int | None:

@@ -34,7 +34,7 @@ from postroad.errors import Refused
 from postroad.flow.stages.mediate import read_external_post
 from postroad.flow.stages.posting import Posting, check_idempotency_key, compute_fingerprint
 
-LARGE_BYTES = 64 << 10  # reading a larger body may take more than some milliseconds
+LARGE_BYTES = 64 << 10  # decoding a larger body may take several milliseconds
 
 
 class LargeBody(Struct, frozen=True, array_like=True, kw_only=True):
@@ -68,7 +68,7 @@ class RefusalFrame(Struct, frozen=True, array_like=True):
 class ReadBody(Struct, frozen=True, array_like=True, kw_only=True):
     """The result of decoding: the native format and the post, or the refusal."""
 
-    form: str = ""  # name of the native format; empty: an external format, or none at all
+    form: str = ""  # name of the native format; empty: an external format, or unknown
     note: str = ""
     operation: str = ""  # of a SOAP envelope
     posting: Posting | None = None
@@ -76,7 +76,7 @@ class ReadBody(Struct, frozen=True, array_like=True, kw_only=True):
     formless: bool = False  # the refusal is about the format itself
     postings: tuple[Posting | None, ...] = ()  # of a bulk; None: refused
     refusals: dict[int, RefusalFrame] = {}  # of a bulk, by place
-    widest: int = 0  # members of the object or array that has most
+    widest: int = 0  # members of the largest object or array
 
     @property
     def bulk(self) -> list[Posting | Refused] | Refused:
@@ -189,7 +189,7 @@ def _widest(waiting: list[Any]) -> int:
     return widest
 
 
-FORM = "bulk"  # in the place of a native format
+FORM = "bulk"  # in place of a native format
 
 
 def read_bulk(content_type: str, body: bytes, limits: WireLimits, message_bytes: int) -> list[Posting | Refused]:
@@ -205,7 +205,7 @@ def _within(post: Posting | Refused, message_bytes: int) -> Posting | Refused:
 
 
 def _posts(content_type: str, body: bytes, limits: WireLimits) -> list[Posting | Refused]:
-    """The parts of a multipart may be in external formats."""
+    """Return the posts of a bulk; the parts of a multipart may be in external formats."""
     if media_type_of(content_type) == MULTIPART:
         return [_read(part, limits) for part in bulk_parts(content_type, body, limits)]
     posts = decode_bulk(content_type, body, limits)

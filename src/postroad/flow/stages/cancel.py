@@ -36,12 +36,12 @@ class CopyToCancel(NamedTuple):
     delivery: int
     journey: int
     too_late: str
-    waits: bool = False  # in a mailbox, and not only known to be somewhere on its way
+    waits: bool = False  # in a mailbox; otherwise only known to be on its way
     is_gathered: bool = False  # in a batch, which it leaves
 
 
 class CancelStage:
-    """Withdraws copies that are not delivered yet."""
+    """Withdraws undelivered copies."""
 
     def __init__(self, plumbing: Plumbing, batches: BatchStore) -> None:
         self._desk, self._index, self._clock = plumbing.desk, plumbing.index, plumbing.clock
@@ -50,7 +50,7 @@ class CancelStage:
 
     async def cancel(self, admitted: Admitted) -> PostResult:
         """Withdraw the undelivered copies of the message that the cancel refers to."""
-        withdrawn: set[int] = set()  # ordinals of copies that have left their batches by now
+        withdrawn: set[int] = set()  # ordinals of copies that have left their batches
         for _ in range(TRIES):
             await self._wait_until_indexed()
             seq, message = await self._message(admitted)
@@ -95,7 +95,7 @@ class CancelStage:
         return CopyToCancel(ordinal, number, journey, too_late, waits, batch is not None)
 
     async def _is_in_hand(self, found: FoundDelivery | None) -> bool:
-        """Whether the receiver has it leased; a delivery that was given back is not in hand."""
+        """Whether the receiver has leased the delivery; a returned delivery is not in hand."""
         if found is None or found.queued.in_transit or not found.queued.leased:
             return False
         if found.queued.available_at <= self._clock.monotonic():
@@ -107,7 +107,7 @@ class CancelStage:
         return not any(was_given_back)
 
     async def _withdraw(self, admitted: Admitted, copies: list[CopyToCancel], withdrawn: set[int]) -> bool:
-        """Withdraw all these copies; False if one of them has moved on, with those before it withdrawn."""
+        """Withdraw these copies in order; False if one has moved on, after the copies before it were withdrawn."""
         for copy in [copy for copy in copies if copy.is_gathered]:
             if not await self._batches.leave(copy.delivery, admitted.sender.gcid, "cancelled", WITHDRAWN):
                 return False

@@ -56,7 +56,7 @@ from postroad.ports import Desk, JournalStep
 
 _place = attrgetter("place")
 LEASE_S = 60.0
-MAX_INTERRUPTED = 100  # pushes of one delivery that stops of the server may interrupt before it is given up
+MAX_INTERRUPTED = 100  # interrupted pushes (server stops) of one delivery before it fails
 _PLAIN = frozenset(PLAIN)
 
 
@@ -114,7 +114,7 @@ class DeliverStage:
             claimed.sort(key=_place)
             kept = await self._kept(service, claimed) if claimed else []
             if claimed and not kept:
-                continue  # all of it has failed just now, and more may wait
+                continue  # all claimed deliveries have failed, and more may wait
             left_s = deadline - self._clock.monotonic()
             if kept or left_s <= 0 or wait.cancelled:
                 directory = self._directory()
@@ -125,7 +125,7 @@ class DeliverStage:
                 await wait.until(self._desk.arrival(service.gcid, left_s))
 
     async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
-        """Return the claimed deliveries that can be handed out, with bodies; fail those whose body retention dropped."""
+        """Return the claimed deliveries with their bodies; fail those whose body was dropped by retention."""
         found = await load_bodies(self._desk, service.address, claimed)
         dropped = [queued for queued, body in found if body is None]
         for queued in dropped:
@@ -147,7 +147,7 @@ class DeliverStage:
     async def find_waiting(self, token: str, receiver: str) -> Delivered | None:
         """Return a delivery as it was handed out to its receiver; None once it has ended.
 
-        Raises Refused if the token was not given to this receiver.
+        Raises Refused if the token was not issued to this receiver.
         """
         found = await self._lookup.find(token, receiver)
         if found.state is not DeliveryState.QUEUED:
@@ -192,7 +192,7 @@ class DeliverStage:
         """Return the poll's selector with senders as GCIDs; None if no message could ever match.
 
         A sender that does not exist is waited for like one that does; otherwise the response time would reveal which
-        exist.
+
         """
         wanted = request.select
         if wanted.selects_all:
@@ -200,7 +200,7 @@ class DeliverStage:
         sender = self._directory().service(wanted.sender) if wanted.sender else None
         named = [text for text in (wanted.session, wanted.transaction) if text]
         if len({is_pseudonym(text) for text in named}) > 1:
-            return None  # no message is known by both kinds of names
+            return None  # no message has names of both kinds
         gcid = sender.gcid if sender else wanted.sender
         if not named or not is_pseudonym(named[0]):
             return replace(wanted, sender=gcid)
@@ -255,7 +255,7 @@ class DeliverStage:
         return self._add_origin(delivered, queued) if queued.origin else delivered
 
     def _add_origin(self, delivered: Delivered, queued: Queued) -> Delivered:
-        """Return a resent delivery with the number by which its receiver knows the first round."""
+        """Return a resent delivery with the number of its first round, which its receiver knows."""
         origin = self._tokens.pseudonyms.number(queued.origin) if queued.shown_sender else queued.origin
         return replace(delivered, origin=origin)
 

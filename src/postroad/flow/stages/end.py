@@ -41,7 +41,7 @@ class EndStage:
     async def give_up(self, queued: Queued, state: str, reason: Reason) -> None:
         """End the journey of a delivery that the desk no longer hands out."""
         code = "route.expired" if state == "expired" else "route.failed"
-        someone = anonymous_service_label(queued, self._directory())  # the reason may tell who it is
+        someone = anonymous_service_label(queued, self._directory())  # the reason may identify the service
         told = Status(code, f"{someone} failed, or did not accept the message in time") if someone else None
         status = Status(code, reason_text(reason))
         await self.end(queued.journey, queued.number, state, status, why=reason, told=told)
@@ -59,7 +59,7 @@ class EndStage:
         self._batches.notify_ended((number,))
 
     async def expire(self, numbers: Sequence[int], reason: Reason) -> None:
-        """End deliveries that belong to no journey; one by one if one of them was settled just now."""
+        """End deliveries without a journey; one by one if one of them was settled meanwhile."""
         parts = [tuple(numbers[start : start + TOGETHER]) for start in range(0, len(numbers), TOGETHER)]
         await asyncio.gather(*[self._expire(part, reason) for part in parts])
 
@@ -92,8 +92,8 @@ class EndStage:
     ) -> bool:
         """End the journey at this delivery; False if it has moved on or ended meanwhile.
 
-        ``status`` is recorded with ``why`` it came to that, else with its code. A requester receives it too, or ``told`` where
-        a party hides the reason from the requester.
+        ``status`` is recorded with the reason ``why``, or else with its code. A requester receives ``status`` too, or
+        ``told`` if a party hides the reason from the requester.
         """
         found = await find_journey_origin(self._journal, journey)
         if found is None:

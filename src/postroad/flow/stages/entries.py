@@ -1,6 +1,6 @@
-"""Builds the journal entries of posted messages, one function for each way in which a message comes into being.
+"""Builds the journal entries of posted messages, with one function for each origin of a message.
 
-Rule: fields are passed by keyword, except where a measurement says what that costs; no other module of the server builds
+Rule: fields are passed by keyword, except where a measurement shows the cost of that; no other module of the server builds
 ``MessagePosted``.
 """
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from postroad.core.routing.rules.return_route import ReturnRoute
     from postroad.flow.stages.forward import ForwardedMessage, ForwardOrigin
 
-INTERCHANGE = "interchange"  # the form of what a batcher posts
+INTERCHANGE = "interchange"  # the form of messages that a batcher posts
 
 
 def build_post(

@@ -28,10 +28,10 @@ log = logging.getLogger(__name__)
 
 AT_NUMBER = JOURNEY.index("at_number")
 AT_ONCE = 2_000  # rows of the index at a time
-LOOK_AGAIN_S = 1.0  # after trouble; and on a shared network, where other nodes accept messages too
+LOOK_AGAIN_S = 1.0  # after errors; and on a shared network, where other nodes accept messages too
 IDLE_S = 3_600.0
-REST = 10  # the pause between two queries, as a multiple of the time the first took …
-MAX_REST_S = 60.0  # … but for no longer than this
+REST = 10  # the pause between two queries, as a multiple of the duration of the first …
+MAX_REST_S = 60.0  # … but at most this long
 EXPIRED_REASON = make_reason("delivery.expired")
 EXPIRED = Status("route.expired", "The message expired on its way")
 
@@ -53,7 +53,7 @@ class ExpireStage:
         self._time_limit = time_limit
         self._due = due
         self._batches = batches
-        self._look_s = 0.0  # how long the last look took that found nothing to end
+        self._look_s = 0.0  # duration of the last query that found nothing to end
 
     async def run(self, leads: Callable[[], Awaitable[bool]] = is_always_leader, most_s: float = IDLE_S) -> None:
         """Expire what is due until cancelled; ``most_s`` is the maximum sleep."""
@@ -75,20 +75,20 @@ class ExpireStage:
         while True:
             await self._wait_until_indexed()
             began, now_us = self._clock.monotonic(), self._clock.now_us()
-            # Deliveries first: a journey that moves on in between leaves one that is over, and is not taken for what it left.
+            # Deliveries first: a journey that advances in between leaves an ended delivery, which must not count as expired.
             deliveries = await self._index.query("due_deliveries", now_us, AT_ONCE)
             journeys = await self._index.query("due_journeys", now_us, AT_ONCE)
             ended = await self._end(journeys)
             if ended and len(journeys) == AT_ONCE:
-                continue  # more are due, and have deliveries that end with them
+                continue  # more journeys are due, with their deliveries
             on_the_way = {row[AT_NUMBER] for row in journeys}
             expired = await self._expire([row for row in deliveries if row[0] not in on_the_way])
-            if not ended and not expired:  # also when something has moved on just now: it is looked at again soon
+            if not ended and not expired:  # also if something has advanced meanwhile: it is checked again soon
                 break
         kept_us = await self._time_limit.expire_overdue()
         [upcoming] = await self._index.query("next_due")
         self._look_s = self._clock.monotonic() - began
-        soonest_us = self._soon_us()  # for what could not be ended now
+        soonest_us = self._soon_us()  # for those that could not be ended now
         return min(
             (max(at_us, soonest_us if at_us <= now_us else 0) for at_us in (*upcoming, kept_us) if at_us), default=None
         )

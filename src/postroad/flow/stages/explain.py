@@ -51,7 +51,7 @@ BODY_OF_CONTENT = CONTENT.index("body_segment")
 VALUE, VERSION = 3, 2  # of a row of object_versions
 
 
-COPIES_A_TURN = 200  # that are processed in some milliseconds
+COPIES_A_TURN = 200  # that are processed in a few milliseconds
 
 
 class ExplainStage:
@@ -170,7 +170,7 @@ class ExplainStage:
         if not viewer.is_network:
             rule = await self._rule_at(rule_key(one.service, tried.name), tried.version)
             told = explain_condition(rule.when, one.seen) if rule is not None else None
-            await asyncio.sleep(0)  # a message may pass thousands of rules; others take their turn between them
+            await asyncio.sleep(0)  # a message may pass thousands of rules: yield to other tasks
         return ExplainedRule(name=tried.name, version=tried.version, held=tried.held, told=told, did=tried.did)
 
     async def _rule_at(self, key: str, version: int) -> Rule | None:
@@ -197,7 +197,7 @@ async def _explain_copies(
 
 
 def _shown_sender(message: MessagePosted, directory: Directory, viewer: Viewer) -> str:
-    """Return the sender as the receiver of a response knows it."""
+    """Return the sender of a response as its receiver sees it."""
     shown = message.shown_sender if message.shown_sender and not viewer.owns(message.sender) else message.sender
     return directory.address_of(shown)
 
@@ -214,7 +214,7 @@ def _explain_copy(message: MessagePosted, copy: Copy, directory: Directory, view
 
 
 def _is_beside_sender(message: MessagePosted, copy: Copy, viewer: Viewer) -> bool:
-    """Whether the viewer is only on the side of a responder that does not know the requester."""
+    """Whether the viewer is only on the side of a responder from which the requester is hidden."""
     own = [place for place, hop in enumerate(copy.hops) if viewer.owns(hop.service)]
     return bool(own) and all(is_requester_hidden(message, place, copy.hops, copy.logical) for place in own)
 

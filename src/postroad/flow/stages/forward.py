@@ -2,7 +2,7 @@
 
 Rules: the delivery is settled only after all its forwards are durable. Every step has its own key, so a delivery that
 is offered again after an interruption is forwarded to no one twice. A service that has passed the message before does
-not get it again: a circle of exchanges ends where it began. A message that reaches an exchange by several paths is
+not receive it again: a loop of exchanges ends where it began. A message that reaches an exchange by several paths is
 forwarded to another exchange once; otherwise exchanges that are bound to each other would multiply it. Nothing is
 forwarded to an organization that the exchange is no longer open to. The keys of a splitter's documents come from the
 delivery's first round, so that not even a resent dead letter is split twice.
@@ -50,7 +50,7 @@ from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.posting import decode_wrapper, encode_body
 from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 
-TOGETHER = 250  # entries on their way at a time: an interchange may have a million documents
+TOGETHER = 250  # entries submitted at a time: an interchange may have a million documents
 
 
 def do_nothing() -> None:
@@ -61,9 +61,9 @@ class ForwardResult(Struct, gc=False, frozen=True):
     """The result of forwards: how many copies were sent, and errors by what chose the receiver."""
 
     copies: int = 0
-    cut: int = 0  # not forwarded to who had it before
+    cut: int = 0  # number not forwarded, because the receiver had the message before
     faults: tuple[tuple[str, Reason], ...] = ()
-    refused: tuple[str, ...] = ()  # what selected unreachable recipients, even if reported before
+    refused: tuple[str, ...] = ()  # the bindings of unreachable recipients, even if reported before
 
 
 class ForwardStage:
@@ -214,7 +214,7 @@ class _Tally:
 
     def add(self, step: JournalStep, group: Sequence[Forward], is_new: bool, relayed: bool) -> None:
         if relayed and not is_new and not group[0].alone:
-            self.cut += len(group)  # it came there by another way
+            self.cut += len(group)  # the message reached this receiver by another path
             return
         copies = step.entry.copies if isinstance(step.entry, MessagePosted) else ()
         for one, copy in zip(group, copies, strict=True):
@@ -265,7 +265,7 @@ def _some_at_a_time(groups: list[tuple[str, list[Forward]]]) -> Iterator[list[tu
         yield some
 
 
-FORM = "hosted"  # of what a binding has made, which never was on a wire
+FORM = "hosted"  # of a binding's result, which never was on a wire
 
 
 class ForwardOrigin(Struct, gc=False, frozen=True):
@@ -279,7 +279,7 @@ class ForwardOrigin(Struct, gc=False, frozen=True):
 
     @property
     def origin(self) -> str:
-        """The session of the original post."""
+        """Return the session of the original post."""
         before = self.queued.message.forwarded
         return self.queued.message.session if before is None else before.origin or before.session
 
@@ -314,7 +314,7 @@ def derive_forward_keys(
     """Return the keys that prevent forwarding the message twice; the first is the forward's own."""
     if forward.alone:
         own = forward_key(sent.queued.origin or sent.queued.number, name)
-    elif is_relayed(forward, directory):  # the way by which it came is no part of this
+    elif is_relayed(forward, directory):  # the path of the message is not part of this key
         own = relay_key(sent.origin, sent.queued.recipient, name, content_name(sent.through, parts))
     else:
         own = forward_key(sent.queued.number, name)

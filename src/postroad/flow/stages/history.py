@@ -16,7 +16,7 @@ from postroad.flow.registries.batch_history import list_batch_ids, load_known_ba
 SETTLED_BY = JOURNEY.index("settle_seq")
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 MAX_ENTRIES = 20_000
-TOLD_AT_ONCE = 500  # entries and copies that are processed on the event loop, in some milliseconds
+TOLD_AT_ONCE = 500  # entries and copies processed on the event loop at a time, in a few milliseconds
 
 
 class HistoryStage:
@@ -59,7 +59,7 @@ class HistoryStage:
         entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
         journeys = await self._index.query("transaction_journeys", transaction)
         ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
-        # Where there are more than anyone reads, old attempts are omitted first: the state of each copy is always shown.
+        # If there are too many events, old attempts are omitted first: the state of each copy is always shown.
         for seq in [*[row[0] for row in returned], *ended, *[row[0] for row in reversed(trail)]][:MAX_ENTRIES]:
             if seq not in entries:
                 entries[seq] = await self._entry(seq)

@@ -33,12 +33,12 @@ class IndexedPost(NamedTuple):
 
     @property
     def bulk(self) -> int:
-        """The key of the call that it came with; 0 if that has none."""
+        """Return the key of its call; 0 if the call has none."""
         return bulk_key(self.step.entry.sender, self.posting.bulk) if self.posting.bulk else 0
 
     @property
     def looked_up(self) -> tuple[int, ...]:
-        """The keys to look up, except that of its index in a bulk, which is new if the bulk is."""
+        """Return the keys to look up; without the key of its index in a bulk, which is new if the bulk is."""
         keys = self.step.keys[1:] if self.posting.bulk else self.step.keys
         return keys + self.step.absent
 
@@ -55,7 +55,7 @@ def derive_post_keys(sender: str, message: Message, posting: Posting) -> tuple[i
 def build_unique_step(entry: MessagePosted, body: bytes | None) -> PostStep:
     """Return the step that stores a post unless one with the same keys exists."""
     keys: tuple[int, ...] = ()
-    if entry.idempotency:  # before the handle: what is repeated with its key gets the first answer
+    if entry.idempotency:  # before the handle: a repetition with the key gets the first answer
         keys = (idempotency_key(entry.sender, entry.idempotency),)
     if not entry.handle:
         return PostStep(entry, body, keys)
@@ -72,7 +72,7 @@ def duplicate_error(entry: MessagePosted, session: str) -> Refused:
 
 
 def reused_key_error(posting: Posting, session: str) -> Refused:
-    """Return the refusal for a post whose Idempotency-Key or Message-ID came with a different message."""
+    """Return the refusal for a post whose Idempotency-Key or Message-ID was used with a different message."""
     if posting.arrival is not None and posting.arrival.message_id:
         detail = "This Message-ID was used for another message; use a new Message-ID for each message"
         return Refused("as2.message-id-reused", detail, session=session)

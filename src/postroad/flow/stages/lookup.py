@@ -1,4 +1,4 @@
-"""Finds deliveries by the tokens that their receivers were given; no other stage reads tokens.
+"""Finds deliveries by their receivers' tokens; no other stage reads tokens.
 
 Rule: a token finds its delivery for the receiver that it was issued to, and nothing for anyone else.
 """
@@ -23,7 +23,7 @@ class DeliveryLookup:
         self._tokens = tokens
 
     async def find(self, token: str, receiver: str) -> FoundDelivery:
-        """Return the delivery for which this receiver (GCID) was given this token; raises Refused if there is none."""
+        """Return the delivery of a token that was issued to this receiver (GCID); raises Refused if there is none."""
         found = (await self.find_all((token,), receiver)).get(token)
         if found is None:
             raise Refused(
@@ -49,7 +49,7 @@ class DeliveryLookup:
         }
 
     async def find_of_any(self, text: str) -> Queued | None:
-        """Return the delivery that a text is the token of, for any receiver."""
+        """Return the delivery of a token of any receiver; None if the text is not a valid token."""
         number = self._tokens.number(text)
         found = await self._desk.find(number) if number is not None else None
         return found.queued if found is not None and self._holds(text, found.queued) else None
@@ -62,7 +62,7 @@ class DeliveryLookup:
         return number
 
     def _holds(self, token: str, queued: Queued) -> bool:
-        if queued.token:  # worked out when it was handed out
+        if queued.token:  # computed at the hand-out
             return compare_digest(token.encode(), queued.token.encode())
         session, hidden = queued.message.session, bool(queued.shown_sender)
         return self._tokens.holds(token, queued.number, session, queued.recipient, hidden=hidden)

@@ -2,7 +2,7 @@
 
 Rules: the limits are those of the current profiles, so a change also applies to waiting deliveries. Only mailboxes
 with a limit are checked. This is an expiry like any other, and requesters are informed. An empty mailbox is checked
-again when the first message that may have arrived since would be due.
+again at the earliest time at which a message that arrived since can be due.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Decode posts in external formats, and encode deliveries in the format of their receiver.
 
 Rules: the wrapper of a message is stored with it, so that the same bytes can be produced again. Information that a
-format cannot carry is recorded before the message is handed out, and recorded again only if a node cannot know that
+format cannot carry is recorded before the message is handed out. It is recorded again only if a node cannot know that
 it already was. A service that accepts only complete messages gets no incomplete one: its delivery fails instead, as
 after the last push.
 """
@@ -37,7 +37,7 @@ from postroad.ports import JournalStep
 
 WRITTEN_AT_ONCE_BYTES = 256 << 10
 MAX_REMEMBERED = 100_000
-SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # how fields of a post begin that are part of its message
+SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # prefixes of header fields that are part of a message
 
 
 def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
@@ -69,7 +69,7 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
 
 
 def _mark(wire: Wire) -> str:
-    """Return the fingerprint of a post whose header is outside its body."""
+    """Return the fingerprint of a post that has its header outside its body."""
     beside = [f"{name}: {value}" for name, value in wire.headers if name.startswith(SAYS_SOMETHING)]
     return compute_fingerprint("\n".join(sorted(beside)).encode() + b"\n" + wire.body)
 
@@ -104,7 +104,7 @@ class MediateStage:
         return await self._given(service, Format.MIME if format is Format.AS2 else format, waiting)
 
     async def prepare_for_push(self, service: Service, waiting: Sequence[Delivered]) -> list[HandedDelivery]:
-        """Return these deliveries in the service's format, without those that failed because data would be lost."""
+        """Encode deliveries for a push; those that failed because data would be lost are left out."""
         return await self._given(service, external_format_of(service), waiting)
 
     async def _given(
@@ -118,7 +118,7 @@ class MediateStage:
         return [one for one, fits in zip(handed, fitting, strict=True) if fits]
 
     async def _noted(self, service: Service, format: Format, handed: HandedDelivery) -> bool:
-        """Whether it may be handed out, after recording what the format cannot carry."""
+        """Record what the format cannot carry; False if the delivery may not be handed out."""
         dropped = handed.given.dropped if handed.given is not None else ()
         if not dropped:
             return True
@@ -136,7 +136,7 @@ class MediateStage:
         return True
 
     def _remember(self, number: int, format: Format) -> None:
-        """Remember that the loss is recorded, by delivery and format rather than by attempt."""
+        """Remember that the loss is recorded, once for a delivery and a format."""
         self._on_record[number, format] = None
         if len(self._on_record) > MAX_REMEMBERED:
             del self._on_record[next(iter(self._on_record))]

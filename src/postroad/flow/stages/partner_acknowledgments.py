@@ -40,23 +40,23 @@ from postroad.flow.stages.forward import ForwardStage
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.ports import JournalStep
 
-MAX_DRAWS = 10  # times that others may draw the same numbers at the same moment
+MAX_DRAWS = 10  # attempts if other writers draw the same numbers at the same time
 MAX_DIGITS = 18  # of a control number that could be ours
 DETAIL_CHARS = 1_000
-MAX_UNMATCHED = 20  # things said of nothing that was sent, in one entry
+MAX_UNMATCHED = 20  # unmatched acknowledgments in one entry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class AcknowledgmentToSend:
     """The acknowledgment to send to a partner for one of its interchanges."""
 
-    receiver: str  # GCID of the service by which it is notified
-    name: str  # of this answer, among those to one delivery
+    receiver: str  # GCID of the service to which it is sent
+    name: str  # of this acknowledgment, unique for a delivery
     standard: Standard
     found: Split
-    facts: tuple[tuple[str, str], ...] = ()  # agreed on
+    facts: tuple[tuple[str, str], ...] = ()  # options of the standard
     taken: bool = True
-    rejected: tuple[int, ...] = ()  # places of members that were not taken though the others were
+    rejected: tuple[int, ...] = ()  # indexes of members that were rejected although others were accepted
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,13 +64,13 @@ class ReceivedAcknowledgments:
     """Acknowledgments received from a partner for interchanges sent to it."""
 
     standard: str
-    ours: str  # as the interchanges name both sides
+    ours: str  # our name in the interchanges
     partner: str
     said: tuple[ReportedStatus, ...]
 
 
 class PartnerAcknowledgments:
-    """Sends acknowledgments to partners and records those that they send."""
+    """Sends acknowledgments to partners and records the partners' own."""
 
     def __init__(
         self, plumbing: Plumbing, lookup: DeliveryLookup, interchanges: InterchangeRegistry, forwarding: ForwardStage
@@ -79,20 +79,20 @@ class PartnerAcknowledgments:
         self._lookup = lookup
         self._interchanges = interchanges
         self._forwarding = forwarding
-        self._drawing = asyncio.Lock()  # one at a time: those of other processes are collisions enough
+        self._drawing = asyncio.Lock()  # one at a time, to collide only with other processes
 
     async def came_before(self, delivered: Delivered, forwards: Sequence[Forward]) -> list[Forward]:
         """Return the forwards that another delivery has already made."""
         queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         return [one for one in forwards if await self._forwarding.came_before(queued, one)]
 
-    async def send(self, splitter: Service, delivered: Delivered, telling: AcknowledgmentToSend) -> None:
+    async def send(self, splitter: Service, delivered: Delivered, acknowledgment: AcknowledgmentToSend) -> None:
         """Send the acknowledgment to the partner, if one is due; raises Refused if it cannot be written."""
         caller = Caller.inside(splitter)
         queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
         async with self._drawing:
             for _ in range(MAX_DRAWS):
-                forward = await self._answer(splitter.organization, telling)
+                forward = await self._answer(splitter.organization, acknowledgment)
                 if (
                     forward is None
                     or await self._forwarding.send_acknowledgment(caller, delivered, queued, forward) is None
@@ -102,42 +102,44 @@ class PartnerAcknowledgments:
             "network.busy", "Other interchanges are using the same control numbers; the acknowledgment is retried"
         )
 
-    async def _answer(self, organization: str, telling: AcknowledgmentToSend) -> Forward | None:
-        standard, found = telling.standard, telling.found
+    async def _answer(self, organization: str, acknowledgment: AcknowledgmentToSend) -> Forward | None:
+        standard, found = acknowledgment.standard, acknowledgment.found
         if standard.acknowledge is None or standard.answering is None:
             return None
-        envelope = standard.answering(found, self._clock.now_us(), dict(telling.facts))
+        envelope = standard.answering(found, self._clock.now_us(), dict(acknowledgment.facts))
         sides = NumberingParties(organization, standard.name, envelope.sender, envelope.receiver)
         drawing = await self._interchanges.drawing(sides)
-        pieces = standard.acknowledge(found, envelope, drawing, taken=telling.taken, rejected=telling.rejected)
+        pieces = standard.acknowledge(
+            found, envelope, drawing, taken=acknowledgment.taken, rejected=acknowledgment.rejected
+        )
         stream = await asyncio.to_thread(b"".join, pieces)
-        return _as_forward(telling, stream, drawing) if stream else None
+        return _as_forward(acknowledgment, stream, drawing) if stream else None
 
     async def record(
-        self, splitter: Service, delivered: Delivered, hearings: Iterable[ReceivedAcknowledgments]
+        self, splitter: Service, delivered: Delivered, all_received: Iterable[ReceivedAcknowledgments]
     ) -> None:
         """Record the acknowledgments in one message, once for each batch they concern.
 
         Applies only to batches of the splitter's organization, whatever names an interchange has.
         """
         queued = (await self._lookup.find(delivered.token, delivered.recipient_gcid)).queued
-        told = _AcknowledgmentLog(queued.recipient, queued.message.session, self._clock.now_us())
+        log = _AcknowledgmentLog(queued.recipient, queued.message.session, self._clock.now_us())
         unmatched: list[tuple[ReceivedAcknowledgments, ReportedStatus]] = []
-        for hearing in _by_sides(hearings):
-            sent = _SentInterchanges(self._interchanges, splitter.organization, hearing)
-            unmatched += [(hearing, said) for said in await self._record(told, hearing, sent)]
+        for received in _by_sides(all_received):
+            sent = _SentInterchanges(self._interchanges, splitter.organization, received)
+            unmatched += [(received, said) for said in await self._record(log, received, sent)]
         if unmatched:
-            await self._write(told.unmatched_entry(unmatched))
+            await self._write(log.unmatched_entry(unmatched))
 
     async def _record(
-        self, told: _AcknowledgmentLog, hearing: ReceivedAcknowledgments, sent: _SentInterchanges
+        self, log: _AcknowledgmentLog, received: ReceivedAcknowledgments, sent: _SentInterchanges
     ) -> tuple[ReportedStatus, ...]:
-        """Record one acknowledgment; returns the verdicts that match nothing that was sent."""
+        """Record one acknowledgment; returns the statuses that match nothing that was sent."""
         about = {batch: filed async for batch, filed in sent.referenced_interchanges()}
-        # There may be a hundred thousand documents, each with a word about it: others are not kept waiting for that.
-        by_batch, unknown = await asyncio.to_thread(_verdicts_by_batch, hearing.said, about)
+        # There may be a hundred thousand documents, each with a status: yield to other tasks.
+        by_batch, unknown = await asyncio.to_thread(_verdicts_by_batch, received.said, about)
         for batch, found in by_batch.items():
-            await self._write(told.of_batch(hearing, batch, found))
+            await self._write(log.of_batch(received, batch, found))
         return unknown
 
     async def _write(self, entry: InterchangeAnswered) -> None:
@@ -147,12 +149,12 @@ class PartnerAcknowledgments:
 class _SentInterchanges:
     """The sent interchanges that an acknowledgment may refer to."""
 
-    def __init__(self, interchanges: InterchangeRegistry, organization: str, hearing: ReceivedAcknowledgments) -> None:
-        self._interchanges, self._said = interchanges, hearing.said
-        self._sides = NumberingParties(organization, hearing.standard, hearing.ours, hearing.partner)
+    def __init__(self, interchanges: InterchangeRegistry, organization: str, received: ReceivedAcknowledgments) -> None:
+        self._interchanges, self._said = interchanges, received.said
+        self._sides = NumberingParties(organization, received.standard, received.ours, received.partner)
 
     async def referenced_interchanges(self) -> AsyncIterator[tuple[str, tuple[DocumentPosition, ...]]]:
-        """Yield the batches that may be meant, each with all its documents."""
+        """Yield the batches that the acknowledgment may refer to, each with all its documents."""
         seen: set[str] = set()
         async for assembled in self._list():
             if assembled.batch is not None and assembled.batch.id not in seen:
@@ -174,7 +176,7 @@ class _SentInterchanges:
                 yield found
 
     async def _by_number(self, series: str, number: str) -> AssembledInterchange | None:
-        """Find an interchange by number; numbers longer than ours can be match nothing."""
+        """Find an interchange by number; a number longer than our maximum matches nothing."""
         could_be = number.isdecimal() and len(number.lstrip("0")) <= MAX_DIGITS
         return await self._interchanges.sent(series, int(number)) if could_be else None
 
@@ -185,7 +187,7 @@ class _SentInterchanges:
 def _verdicts_by_batch(
     said: tuple[ReportedStatus, ...], about: Mapping[str, tuple[DocumentPosition, ...]]
 ) -> tuple[dict[str, BatchStatus], tuple[ReportedStatus, ...]]:
-    """Return the verdict for each batch, and the statements that match none."""
+    """Return the status of each batch, and the reported statuses that match none."""
     batch_of = {id(one): batch for batch, filed in about.items() for one in filed}
     found = match_statuses(said, [one for filed in about.values() for one in filed])
     became: defaultdict[str, list[DocumentStatus]] = defaultdict(list)
@@ -194,16 +196,16 @@ def _verdicts_by_batch(
     return {batch: summarize_statuses(of_batch, about[batch]) for batch, of_batch in became.items()}, found.unmatched
 
 
-def _as_forward(telling: AcknowledgmentToSend, stream: bytes, drawing: NumberDrawing) -> Forward:
-    standard, numbers = telling.standard, drawing.used()
+def _as_forward(acknowledgment: AcknowledgmentToSend, stream: bytes, drawing: NumberDrawing) -> Forward:
+    standard, numbers = acknowledgment.standard, drawing.used()
     properties = (
         Property("interchange.standard", standard.name),
         Property("interchange.reference", str(numbers[0].number)),
-        Property("interchange.answers", telling.found.reference),
+        Property("interchange.answers", acknowledgment.found.reference),
     )
     return Forward(
-        telling.receiver,
-        telling.name,
+        acknowledgment.receiver,
+        acknowledgment.name,
         Part(id="answer", content_type=standard.content_type, data=stream),
         alone=True,
         topic="",
@@ -212,10 +214,10 @@ def _as_forward(telling: AcknowledgmentToSend, stream: bytes, drawing: NumberDra
     )
 
 
-def _by_sides(hearings: Iterable[ReceivedAcknowledgments]) -> Iterator[ReceivedAcknowledgments]:
+def _by_sides(all_received: Iterable[ReceivedAcknowledgments]) -> Iterator[ReceivedAcknowledgments]:
     """Merge the acknowledgments between the same two parties, in their order."""
     said: dict[tuple[str, str, str], list[ReportedStatus]] = {}
-    for one in hearings:
+    for one in all_received:
         said.setdefault((one.standard, one.ours, one.partner), []).extend(one.said)
     for (standard, ours, partner), every in said.items():
         yield ReceivedAcknowledgments(standard=standard, ours=ours, partner=partner, said=tuple(every))
@@ -234,8 +236,8 @@ class _AcknowledgmentLog:
     def __init__(self, splitter: str, session: str, now_us: int) -> None:
         self._splitter, self._session, self._now_us = splitter, session, now_us
 
-    def of_batch(self, hearing: ReceivedAcknowledgments, batch: str, found: BatchStatus) -> InterchangeAnswered:
-        return self._entry(hearing.standard, batch, found.verdict, "; ".join(found.reasons), found.members)
+    def of_batch(self, received: ReceivedAcknowledgments, batch: str, found: BatchStatus) -> InterchangeAnswered:
+        return self._entry(received.standard, batch, found.verdict, "; ".join(found.reasons), found.members)
 
     def unmatched_entry(
         self, unmatched: Sequence[tuple[ReceivedAcknowledgments, ReportedStatus]]
@@ -243,10 +245,10 @@ class _AcknowledgmentLog:
         """Return the entry for acknowledgments that match nothing that was sent."""
         first, said = unmatched[0]
         rejected = any(one.verdict is PartnerStatus.REJECTED for _, one in unmatched)
-        told: dict[str, list[str]] = {}
-        for hearing, one in unmatched[:MAX_UNMATCHED]:
-            told.setdefault(f"from {hearing.partner} to {hearing.ours}", []).append(f"{one.named}: {one.verdict}")
-        detail = "; ".join(f"{sides}: {'; '.join(every)}" for sides, every in told.items())
+        texts: dict[str, list[str]] = {}
+        for received, one in unmatched[:MAX_UNMATCHED]:
+            texts.setdefault(f"from {received.partner} to {received.ours}", []).append(f"{one.named}: {one.verdict}")
+        detail = "; ".join(f"{sides}: {'; '.join(every)}" for sides, every in texts.items())
         return self._entry(first.standard, "", PartnerStatus.REJECTED if rejected else said.verdict, detail)
 
     def _entry(

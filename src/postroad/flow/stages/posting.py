@@ -17,7 +17,7 @@ from postroad.ports import Journal
 
 Answer = PostResult | Refused | Unavailable
 Answered = Callable[[Answer], None]
-AnsweredAt = Callable[[int, Answer], None]  # told the place of the post in its call
+AnsweredAt = Callable[[int, Answer], None]  # called with the index of the post in its call
 
 MAX_IDEMPOTENCY_KEY = 255
 
@@ -30,9 +30,9 @@ class Posting(Struct, gc=False, frozen=True):
     form: str
     idempotency: str = ""
     fingerprint: str = ""
-    arrival: MessageArrival | None = None  # how it came, where there is anything to tell
-    wrapper: bytes = b""  # how its parts were wrapped, packed
-    bulk: str = ""  # the Idempotency-Key of the call that it came in together with others
+    arrival: MessageArrival | None = None  # how it arrived, if in an external format
+    wrapper: bytes = b""  # the wrapper of its parts, packed
+    bulk: str = ""  # the Idempotency-Key of its call, if the call has several posts
 
 
 class ReplayedResult(PostResult, gc=False, frozen=True, kw_only=True):
@@ -40,7 +40,7 @@ class ReplayedResult(PostResult, gc=False, frozen=True, kw_only=True):
 
 
 def compute_fingerprint(wire: bytes) -> str:
-    """Return a digest that shows whether an Idempotency-Key comes with the same post again."""
+    """Return a digest to check that an Idempotency-Key is repeated with the same post."""
     return blake2b(wire, digest_size=16).hexdigest()
 
 

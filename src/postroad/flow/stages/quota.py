@@ -17,11 +17,11 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.posting import Answer, Answered
 
-# A refresh takes about 3 s for a million deliveries that wait. While a limit matters there is one every few seconds, since other
-# nodes accept posts too; but never more than a twentieth of the time, unless an organization is at its limit.
+# A refresh takes about 3 s for a million waiting deliveries. Near a limit there is one every few seconds, since other
+# nodes accept posts too; it uses at most a twentieth of the time, unless an organization is at its limit.
 REFRESH_EVERY_S = 5.0
 REFRESH_SHARE = 20
-IDLE_SHARE = 10  # at the limit, a refresh that takes 10 ms is followed by 100 without one …
+IDLE_SHARE = 10  # at the limit, a refresh that takes 10 ms is followed by a pause of 100 ms …
 MAX_IDLE_S = 5.0  # … but at most this long
 MAX_WAITING = 100  # posts of one organization that wait for a refresh
 
@@ -119,7 +119,7 @@ class Quota:
                 for gcid, *amounts in await self._index.query("held")
                 if gcid in services
             ]
-        except Unavailable:  # what was known before still holds
+        except Unavailable:  # the previous totals stay valid
             pass
         finally:
             self._account.end_refresh(charges)

@@ -76,7 +76,7 @@ async def load_refusal(journal: Journal, seq: int) -> MessageRefused:
 
 
 async def load_explained_refusal(journal: Journal, seq: int) -> tuple[MessageRefused, tuple[ServiceTried, ...], bool]:
-    """Return the rejected post, the services whose rules were tried, and whether that is no longer kept."""
+    """Return the rejected post, the services whose rules were tried, and whether retention dropped that list."""
     entry, at = await _load(journal, seq)
     if not entry.explained or at is None:
         return entry, (), False

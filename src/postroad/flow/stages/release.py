@@ -23,18 +23,18 @@ class ReleaseStage:
         self._wait_until_indexed = plumbing.wait_until_indexed
 
     async def released_to(self, gcid: str) -> int:
-        """Return the highest delivery number that was released for the service."""
+        """Return the highest released delivery number of the service."""
         await self._wait_until_indexed()
         [(up_to,)] = await self._index.query("released_to", gcid)
         return up_to or 0
 
     async def find_held(self, gcid: str, after: int, most: int = EVERY_NUMBER) -> HeldDeliveries:
-        """Return what waits for the service after that number, counted up to ``most``."""
+        """Return the deliveries that wait for the service after number ``after``, counted up to ``most``."""
         [(waiting, oldest_at_us, newest)] = await self._index.query("held_back", gcid, after, most)
         return HeldDeliveries(waiting, oldest_at_us or 0, newest or 0)
 
     async def release(self, gcid: str, by: str, reason: str) -> HeldDeliveries:
-        """Release everything that is held for the service; returns what that was."""
+        """Release all deliveries that wait for the service, and return them."""
         held = await self.find_held(gcid, await self.released_to(gcid))
         if held.waiting:
             entry = DeliveriesReleased(self._clock.now_us(), by, gcid, reason, held.newest, held.waiting)

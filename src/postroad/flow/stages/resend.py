@@ -1,6 +1,6 @@
 """Resend or drop dead letters, and find the delivery rounds of a copy.
 
-Rules: a letter is resent or dropped once, which the key of its entry guarantees. A resend begins a new round at the
+Rules: a dead letter is resent or dropped once, which the key of its entry guarantees. A resend begins a new round at the
 service where the message failed, with the content that it had there. Nothing is resent to a service that the sender
 may no longer send to.
 
@@ -31,7 +31,7 @@ from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.plumbing import Plumbing
 from postroad.ports import Committed, Conflict, IndexReader, Journal, JournalRecord, JournalStep
 
-OWN = len(LETTER) - len(WAITING)  # columns that are the letter's own
+OWN = len(LETTER) - len(WAITING)  # columns of the letter itself
 
 
 class DeadLetterStage:
@@ -142,7 +142,7 @@ def _others_on_the_way(letter: DeadLetter, directory: Directory) -> list[Service
     return [service for service in found if service is not None]
 
 
-READ_BYTES = 256 << 10  # of the journal at a time, for entries that may lie near each other
+READ_BYTES = 256 << 10  # of the journal at a time, for entries that may be close together
 ROUND = {column: place for place, column in enumerate(TABLES["round"])}
 
 

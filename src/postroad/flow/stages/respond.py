@@ -49,7 +49,7 @@ NO_WAY_BACK = (
 
 
 class RespondStage:
-    """Checks responses and acknowledgments against the deliveries that their tokens name, and carries them out."""
+    """Checks responses and acknowledgments against the deliveries of their tokens, and carries them out."""
 
     def __init__(
         self,
@@ -95,7 +95,7 @@ class RespondStage:
         return redact_result(result, queued, self._pseudonyms)
 
     async def _earlier(self, found: FoundDelivery) -> Conflict | None:
-        """Find an earlier answer to the delivery; old ones are known to the index only.
+        """Find an earlier answer to the delivery; only the index has old ones.
 
         A waiting delivery has none, because an answer would have settled it.
         """
@@ -160,12 +160,12 @@ class RespondStage:
                 lambda at_once: return_route(admitted, queued, requester, directory, Budget(at_once)),
             )
         except Refused as refusal:
-            if not refusal.code.startswith("policy."):  # a safer connection may still bring the response
+            if not refusal.code.startswith("policy."):  # the response may still be sent over a safer connection
                 why = make_reason("route.no-return", detail=refusal.detail)
                 status = Status("route.failed", reason_text(why))
                 told = Status("route.failed", NO_RETURN) if anonymous_service_label(queued, directory) else None
                 await self._ending.end(queued.journey, queued.number, "failed", status, why=why, told=told)
-            if queued.shown_sender:  # the refusal may name who is kept from the poster
+            if queued.shown_sender:  # the refusal may name a party that is hidden from the poster
                 raise Refused(refusal.code, NO_WAY_BACK) from None
             raise
 

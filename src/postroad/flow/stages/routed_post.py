@@ -15,7 +15,7 @@ from postroad.core.routing.itinerary import Routed, itineraries
 from postroad.errors import Refused
 from postroad.flow.stages.posting import Posting
 
-RECIPIENT_STEPS = 100  # that a further recipient costs, in the steps of a budget
+RECIPIENT_STEPS = 100  # cost of each further recipient, in budget steps
 
 
 class RoutedPost(NamedTuple):
@@ -46,7 +46,7 @@ def add_search_keys(admitted: Admitted, directory: Directory, routed: Routed, su
 
 
 def try_route_post(admitted: Admitted, posting: Posting, directory: Directory) -> RoutedPost | Refused:
-    """Return the routed post or its refusal, without references to the routing thread."""
+    """Return the routed post or its refusal, without references to objects of the routing thread."""
     try:
         return route_post(admitted, posting, directory)
     except Refused as refusal:

@@ -19,7 +19,7 @@ from postroad.services.crossreference.shared_map import SharedMap
 from postroad.services.document_values import find_part_values, list_values, replace_values
 from postroad.services.service import ServiceResult
 
-MAX_VALUES = 1_000  # different ones in one message
+MAX_VALUES = 1_000  # different values in one message
 
 
 class KeyReplacement(NamedTuple):

@@ -38,7 +38,7 @@ class CrossReferenceService:
         try:
             shared = open_map(message, arguments, tools)
         except Refused:
-            if message.type is MessageType.RESPONSE:  # who answers need not share it, and gets the answer through
+            if message.type is MessageType.RESPONSE:  # the responder need not share the map, and its response passes
                 return ServiceResult()
             raise
         return await OPERATIONS[operation](message, arguments, shared)

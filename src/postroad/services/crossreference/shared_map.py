@@ -25,7 +25,7 @@ MAX_SHARERS = 10_000
 
 
 class MapAsset(Struct, frozen=True, forbid_unknown_fields=True):
-    """The content of an asset of kind map: who shares it, as organizations, addresses or GCIDs; ``*`` means everyone."""
+    """The content of an asset of kind map: the organizations, addresses or GCIDs that share it; ``*`` means all."""
 
     services: tuple[str, ...] | Literal["*"]
 
@@ -35,11 +35,11 @@ read_map = msgspec.json.Decoder(MapAsset).decode
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharedMap:
-    """A map as one of its sharers works with it."""
+    """A map as one of the services that share it sees it."""
 
     name: str
     owner: Service
-    acting: Service  # who asked for what is done
+    acting: Service  # the service that requested the operation
     tools: Tools
     sharers: frozenset[str] | None  # None: everyone
 
@@ -65,7 +65,7 @@ class SharedMap:
 
 
 def open_map(message: Delivered, arguments: Arguments, tools: Tools) -> SharedMap:
-    """Return the map that is named, for the service that included this one in the route."""
+    """Return the map named by the arguments, for the service that included this one in the route."""
     acting = tools.directory.service(message.invoker or message.sender_gcid)
     name = arguments.get("map")
     try:

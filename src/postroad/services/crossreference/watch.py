@@ -20,7 +20,7 @@ from postroad.services.service import ServiceResult
 
 WATCHED = "*watched*"  # no asset can have this name, so this map is not shared
 MAX_VALUES = 1_000
-RELATED = "crossreference.related"  # the property that says how many pairs were related
+RELATED = "crossreference.related"  # the property with the number of related pairs
 
 
 async def watch(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
@@ -62,7 +62,7 @@ async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -
         for (key_name, key_value), value in zip(seen, values, strict=False)
     ]
     if len(seen) != len(values):
-        pairs = []  # which value belongs to which is unknown
+        pairs = []  # it is unknown which values belong together
     if pairs:
         cause = MapChangeCause(shared.acting.gcid, message.session)
         await shared.tools.references.relate(shared.owner.gcid, shared.name, pairs, cause)

@@ -33,7 +33,7 @@ class BindingMatch(Struct, gc=False, frozen=True):
     """A binding that matches, or that failed with an error."""
 
     binding: Binding
-    part: Part | None = None  # what goes in the content's place; None: the message goes as it came
+    part: Part | None = None  # replaces the content; None: the message is unchanged
     error: str = ""
 
 
@@ -53,7 +53,7 @@ def build_incoming(content: Part, items: Items) -> MatchableMessage:
 
 
 def require_readable(looked_at: MatchableMessage, content: Part) -> None:
-    """Refuse a message that no binding wants because its XML or JSON cannot be read."""
+    """Refuse a message that matches no binding because its XML or JSON cannot be read."""
     if looked_at.json is not None:
         looked_at.json()
     elif is_xml(content.content_type):
@@ -78,7 +78,7 @@ async def find_matches(
 
 
 def find_failures(selected: SelectedBindings, content: Part) -> list[BindingMatch]:
-    """Return the bindings that fail because they look inside of XML or JSON that cannot be read."""
+    """Return the bindings that fail because they read XML or JSON that is invalid."""
     if not (is_xml(content.content_type) or is_json(content)):
         return []
     return [BindingMatch(binding, error=selected.fault[:ERROR_CHARS]) for binding in selected.failed]

@@ -41,9 +41,9 @@ class MatchedBinding:
     """A binding that matches a message, or fails on it."""
 
     name: str
-    queue: str  # as the one who tries knows it
+    queue: str  # as the caller may see it
     explanation: str
-    part: Part | None  # what the binding makes of the content; None: it goes as it came
+    part: Part | None  # the binding's result; None: the content is unchanged
     error: str
 
 
@@ -51,7 +51,7 @@ class MatchedBinding:
 class BindingTrialResult:
     """The result of a trial."""
 
-    tried: int  # bindings that there are to meet
+    tried: int  # number of evaluated bindings
     met: Sequence[MatchedBinding] = ()  # by name
 
 
@@ -107,7 +107,7 @@ async def _matches(
 
 
 def _unless_closed(network: Network, exchange: Service, one: BindingMatch) -> BindingMatch:
-    """Return the match, as failed if the exchange has been closed to its queue since."""
+    """Return the match; as failed if the exchange has been closed to the queue since."""
     queue = network.directory.services.get(one.binding.queue)
     if queue is not None and is_open_to(exchange, queue, network.directory):
         return one

@@ -31,7 +31,7 @@ class HostedServices:
         self._attendants.start(self._network.configuration)
 
     async def close(self) -> None:
-        """Stop taking deliveries, and return when those in progress are answered or given back."""
+        """Stop polling, and return when deliveries in progress are answered or returned."""
         await self._attendants.close()
 
     def _attendant(self, gcid: str) -> MailboxWorker:
@@ -41,7 +41,7 @@ class HostedServices:
 def _served(directory: Directory) -> dict[str, str]:
     """Return the active hosted services; messages of suspended ones wait.
 
-    Batchers are none of these: what comes to them is gathered in the flow.
+    Batchers are excluded: their messages are gathered in the flow.
     """
     return {
         service.gcid: service.gcid

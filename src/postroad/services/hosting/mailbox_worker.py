@@ -13,7 +13,7 @@ from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.network import Network
 from postroad.services.hosting.runner import LEASE_S, DeliveryRunner
 
-AT_ONCE = 8  # deliveries of one service; what waits longer stays in the mailbox, for other nodes too
+AT_ONCE = 8  # concurrent deliveries of one service; others stay in the mailbox, also for other nodes
 RETRY_S = 1.0
 GRACE_S = 5.0
 
@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 
 
 class MailboxWorker:
-    """Takes and runs deliveries from its creation until ``end``."""
+    """Polls and runs deliveries from its creation until ``end``."""
 
     def __init__(self, network: Network, runner: DeliveryRunner, gcid: str) -> None:
         self._network = network
@@ -32,11 +32,11 @@ class MailboxWorker:
         self._attending = asyncio.get_running_loop().create_task(self._attend())
 
     def leave(self) -> None:
-        """Stop taking deliveries."""
+        """Stop polling."""
         self._wait.cancel()
 
     async def end(self) -> None:
-        """Stop taking deliveries, finish those in progress, and give back those that take too long."""
+        """Stop polling, finish deliveries in progress, and return those that take too long."""
         self.leave()
         await asyncio.gather(self._attending, return_exceptions=True)
         if not self._working:

@@ -15,7 +15,7 @@ from weakref import WeakKeyDictionary
 from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.concurrency.trial_limit import get_trial_organization
 
-AT_ONCE_BYTES = 32_768  # handing work to a thread costs more than parsing this
+AT_ONCE_BYTES = 32_768  # starting work in a thread costs more than parsing this many bytes
 
 _Taken = ParamSpec("_Taken")
 _Given = TypeVar("_Given")

@@ -29,15 +29,15 @@ from postroad.services.crossreference.records import RecordStore
 from postroad.services.engines import Engines
 from postroad.services.service import ForwardingService, ServiceResult, Tools
 
-AT_A_TIME = 32  # deliveries of one kind of service, so that slow transforms do not keep lookups waiting
-# Of these for one organization, so that its slow stylesheets do not keep others' waiting, however many it has.
+AT_A_TIME = 32  # concurrent deliveries of one kind of service, so that slow transforms do not delay lookups
+# Maximum of these for one organization, so that its slow stylesheets do not delay others.
 PER_ORGANIZATION = 8
 WORK_S = 90.0
-LEASE_S = 120.0  # longer than the work may take
+LEASE_S = 120.0  # longer than the maximum time of the work
 RETRY_S = 2.0
 MAX_RETRY_S = 300.0
 TEXT_CHARS = 1_000
-TOO_LATE = ("reference.", "message.expired")  # how refusals begin that another answer would meet too
+TOO_LATE = ("reference.", "message.expired")  # prefixes of refusals that any other answer would get too
 
 log = logging.getLogger(__name__)
 
@@ -65,7 +65,7 @@ class DeliveryRunner:
             if returned.forwards is not None:
                 await position.wait(WORK_S)
                 returned = await self._forwarded(service, delivered, returned, returned.forwards, position)
-            if delivered.in_transit:  # messages of one sender go on in the order in which they came
+            if delivered.in_transit:  # messages of one sender continue in the order of arrival
                 await position.wait(WORK_S)
             else:
                 position.leave()
@@ -79,7 +79,7 @@ class DeliveryRunner:
             position.leave()
 
     async def give_back(self, service: Service, delivered: Delivered, delay_s: float | None = None) -> None:
-        """Give the delivery back to be redelivered; if that fails, its lease expires."""
+        """Return the delivery for redelivery; if that fails, its lease expires."""
         settlement = Settlement(
             tokens=(delivered.token,),
             outcome=Outcome.NACK,
@@ -160,7 +160,7 @@ class DeliveryRunner:
 
 def _response(delivered: Delivered, returned: ServiceResult) -> Message:
     parts = returned.parts
-    if parts is None:  # as it came: in transit the network still has it
+    if parts is None:  # unchanged: in transit, the network still has the parts
         parts = () if delivered.in_transit else delivered.parts
     return Message(
         type=MessageType.RESPONSE,
@@ -182,7 +182,7 @@ def _patience_s(delivered: Delivered) -> float:
 
 
 class FifoTurn:
-    """A position in the order; must be left in any case, so that the next task can proceed."""
+    """A position in the order; must always be left, so that the next task can continue."""
 
     def __init__(self, before: asyncio.Future[None] | None) -> None:
         self._before = before

@@ -23,8 +23,8 @@ from postroad.core.routing.forward import Forward
 
 VALUE_CHARS = 1_000
 FAULTS_TOLD = 10
-OWN = ("interchange.", "document.")  # prefixes of properties that are set here, whatever the message has
-SINGLE = {"json_lines": "application/json"}  # where one document is of another type than many of them
+OWN = ("interchange.", "document.")  # prefixes of properties that are set here and replace those of the message
+SINGLE = {"json_lines": "application/json"}  # content types of a single document that differ from those of many
 _TEST = {"usage": ("T",), "test": ("1",), "processing": ("T", "D")}
 
 
@@ -38,8 +38,8 @@ class SplitDocument:
 
     def marked(self) -> SplitDocument:
         """Return the document marked as part of a repeated interchange."""
-        told = (*(self.forward.properties or ()), Property("interchange.duplicate", "true", PropertyType.BOOLEAN))
-        return replace(self, forward=structs.replace(self.forward, properties=told, once=0))
+        properties = (*(self.forward.properties or ()), Property("interchange.duplicate", "true", PropertyType.BOOLEAN))
+        return replace(self, forward=structs.replace(self.forward, properties=properties, once=0))
 
 
 class SplitDocuments:
@@ -70,7 +70,7 @@ class SplitDocuments:
             if not self._agreed.answers_pass and standard.is_answer is not None and standard.is_answer(member):
                 continue
             content_type, own = declaring.of(member, general)
-            told = [*_of_member(found, member, number), *(Property(name, text) for name, text in own)]
+            described = [*_of_member(found, member, number), *(Property(name, text) for name, text in own)]
             yield (
                 place,
                 Forward(
@@ -79,7 +79,7 @@ class SplitDocuments:
                     Part(id=part.id, content_type=content_type, data=bytes(member.data)),
                     alone=True,
                     topic=self._message.topic if self._agreed.topic_kept else _value(member.kind),
-                    properties=(*common, *told, *faults.about(member.group, place)),
+                    properties=(*common, *described, *faults.about(member.group, place)),
                     once=once,
                 ),
             )
@@ -95,9 +95,9 @@ def _once(splitter: str, found: Split) -> int:
 
 
 def _of_interchange(found: Split, message: Delivered) -> Iterator[Property]:
-    told = {"standard": found.standard, "reference": found.reference, "sender": found.sender}
-    told |= {"receiver": found.receiver, "topic": message.topic}
-    for name, text in told.items():
+    values = {"standard": found.standard, "reference": found.reference, "sender": found.sender}
+    values |= {"receiver": found.receiver, "topic": message.topic}
+    for name, text in values.items():
         if text:
             yield Property(f"interchange.{name}", _value(text))
     yield Property("interchange.documents", str(len(found.members)), PropertyType.NUMBER)
@@ -105,10 +105,10 @@ def _of_interchange(found: Split, message: Delivered) -> Iterator[Property]:
 
 def _of_member(found: Split, member: Member, number: int) -> Iterator[Property]:
     group = found.groups[member.group] if member.group < len(found.groups) else InterchangeGroup()
-    told = {"interchange.group": group.reference, "interchange.groupKind": group.kind}
-    told |= {"document.kind": member.kind, "document.reference": member.reference}
-    told |= {"document.version": member.facts.get("version", "") + member.facts.get("release", "")}
-    for name, text in told.items():
+    values = {"interchange.group": group.reference, "interchange.groupKind": group.kind}
+    values |= {"document.kind": member.kind, "document.reference": member.reference}
+    values |= {"document.version": member.facts.get("version", "") + member.facts.get("release", "")}
+    for name, text in values.items():
         if text:
             yield Property(name, _value(text))
     yield Property("document.number", str(number), PropertyType.NUMBER)
@@ -128,10 +128,10 @@ class _Faults:
                 self._of.setdefault(place, []).append(one)
 
     def about(self, group: int, member: int) -> tuple[Property, ...]:
-        told = [*self._all, *self._of.get((group, -1), ()), *self._of.get((-1, member), ())][:FAULTS_TOLD]
-        if not told:
+        reported = [*self._all, *self._of.get((group, -1), ()), *self._of.get((-1, member), ())][:FAULTS_TOLD]
+        if not reported:
             return ()
-        text = "; ".join(f"{one.code}: {one.text}{' (repaired)' if one.repaired else ''}" for one in told)
+        text = "; ".join(f"{one.code}: {one.text}{' (repaired)' if one.repaired else ''}" for one in reported)
         return (Property("interchange.faults", _value(text)),)
 
 

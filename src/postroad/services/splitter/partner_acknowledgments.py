@@ -54,17 +54,17 @@ class SplitterPartner:
             return ""
         unwritten: list[str] = []
         for number, (reply, found) in enumerate(_each(replies)):
-            telling = AcknowledgmentToSend(
+            acknowledgment = AcknowledgmentToSend(
                 receiver=self._receiver,
                 name=f"{'answer' if reply.taken else 'refusal'} {number + 1}",
                 standard=reply.opened.standard,
-                found=self._as_told(found, number in repeated),
+                found=self._with_agreed_options(found, number in repeated),
                 facts=self._options,
                 taken=reply.taken,
                 rejected=(rejected or {}).get(number, ()),
             )
             try:
-                await self._tools.partners.send(self._tools.service, self._message, telling)
+                await self._tools.partners.send(self._tools.service, self._message, acknowledgment)
             except Refused as refusal:
                 log.warning(
                     "%s cannot answer session %s: %s", self._tools.service.address, self._message.session, refusal
@@ -76,7 +76,7 @@ class SplitterPartner:
 
     async def hear(self, every: Sequence[OpenedInterchanges]) -> None:
         """Record the partner's acknowledgments for interchanges sent to it."""
-        hearings = [
+        received = [
             ReceivedAcknowledgments(
                 standard=one.standard.name,
                 ours=self.agreed.our_name or found.receiver,
@@ -86,8 +86,8 @@ class SplitterPartner:
             for one in every
             for found, said in one.said
         ]
-        if hearings:
-            await self._tools.partners.record(self._tools.service, self._message, hearings)
+        if received:
+            await self._tools.partners.record(self._tools.service, self._message, received)
 
     def named(self, every: Sequence[OpenedInterchanges], places: Collection[int]) -> str:
         """Return a description of the interchanges for people."""
@@ -96,8 +96,8 @@ class SplitterPartner:
             f"interchange {found[place].reference} of {found[place].sender}" for place in sorted(places)
         )
 
-    def _as_told(self, found: Split, repeated: bool) -> Split:
-        """Return the interchange with facts from here: repeated, and always acknowledged."""
+    def _with_agreed_options(self, found: Split, repeated: bool) -> Split:
+        """Return the interchange with the options of this message: repeated, and always acknowledged."""
         if repeated:
             fault = InterchangeFault(code=f"{found.standard}.repeated", text="its control number is a duplicate")
             found = replace(found, faults=(*found.faults, fault))

@@ -2,7 +2,7 @@
 
 Every part of the message contains one or more interchanges. Documents go to the service that the splitter's owner has
 named, and its rules or an exchange route them further. The partner receives an acknowledgment of its interchange
-(997, CONTRL, ACK), if that was agreed on. The partner's acknowledgments of our interchanges are recorded at their
+(997, CONTRL, ACK), if the partnership requires it. The partner's acknowledgments of our interchanges are recorded at their
 batch and not forwarded. Rules: a message is accepted completely or not at all, and a refused message becomes a dead
 letter of the splitter. An acceptance is reported to the partner only when it is durable.
 """
@@ -58,11 +58,11 @@ class SplitterService:
         every = [one for _, one in parts]
         for one in every:
             if one.refusal is not None:
-                untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every])
-                raise _and_untold(one.refusal, untold)
+                unsent = await answering.give([PartInterchanges(opened=one, taken=False) for one in every])
+                raise _add_unsent(one.refusal, unsent)
         documents = SplitDocuments(message, tools.service.gcid, receiver.gcid, answering.agreed)
         found = await run_off_loop(size, documents.of, parts)
-        found = await _told_apart(message, found, every, answering, tools)
+        found = await _refuse_or_mark_repeated(message, found, every, answering, tools)
         forwards = tuple([one.forward for one in found])
         return SplitResult(message=message, opened=tuple(every), documents=tuple(found), forwards=forwards)
 
@@ -73,16 +73,16 @@ class SplitterService:
         answering = SplitterPartner(returned.message, _agreed(tools), tools)
         await answering.hear(returned.opened)
         rejected = _rejected(returned.documents, onward)
-        untold = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
+        unsent = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
         log.info(
             "%s split %d documents from session %s", tools.service.address, onward.copies, returned.message.session
         )
         counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
-        if not untold:
+        if not unsent:
             return ServiceResult(parts=(), properties=(counted,))
         if returned.message.type is MessageType.REQUEST:
-            return ServiceResult(parts=(), properties=(counted, Property(UNACKNOWLEDGED, untold[:UNTOLD_CHARS])))
-        return ServiceResult(status=Status("interchange.unfit", f"{untold[:UNTOLD_CHARS]}; {ALL_TAKEN}"))
+            return ServiceResult(parts=(), properties=(counted, Property(UNACKNOWLEDGED, unsent[:UNTOLD_CHARS])))
+        return ServiceResult(status=Status("interchange.unfit", f"{unsent[:UNTOLD_CHARS]}; {ALL_TAKEN}"))
 
 
 def _agreed(tools: Tools) -> Splitting:
@@ -101,7 +101,7 @@ def _opened(
     return [(part, open_interchanges(part.data, agreed, standards)) for part in message.parts]
 
 
-async def _told_apart(
+async def _refuse_or_mark_repeated(
     message: Delivered,
     found: list[SplitDocument],
     every: Sequence[OpenedInterchanges],
@@ -114,22 +114,22 @@ async def _told_apart(
         return found
     if answering.agreed.duplicates_pass:
         return [one.marked() if one.interchange in repeated else one for one in found]
-    untold = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
+    unsent = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
     refusal = Refused(
         "interchange.duplicate",
         f"{answering.named(every, repeated)} was received before from the same partner; drop it, or set the splitter's option "
         "duplicates: pass and resend it",
     )
-    raise _and_untold(refusal, untold)
+    raise _add_unsent(refusal, unsent)
 
 
-def _and_untold(refusal: Refused, untold: str) -> Refused:
+def _add_unsent(refusal: Refused, unsent: str) -> Refused:
     """Return the refusal with the note that the partner cannot be informed."""
-    return Refused(refusal.code, f"{refusal.detail}; {untold[:UNTOLD_CHARS]}") if untold else refusal
+    return Refused(refusal.code, f"{refusal.detail}; {unsent[:UNTOLD_CHARS]}") if unsent else refusal
 
 
 async def _repeated(message: Delivered, first_ones: Sequence[SplitDocument], tools: Tools) -> set[int]:
-    """Return the interchanges that came before, by their first document."""
+    """Return the indexes of interchanges that were received before, by their first documents."""
     before = await tools.partners.came_before(message, [one.forward for one in first_ones])
     keys = {one.once for one in before}
     repeated: set[int] = set()

@@ -95,7 +95,7 @@ def errors(tables: ReportTables, period: Period, top: int) -> Summary:
     for row in rows:
         found[row["what"], row["code"]][row["organization"]] += row["count"]
     shown: list[list[Any]] = [
-        [what, code, houses.total(), *houses.most_common(1)[0]] for (what, code), houses in found.items()
+        [what, code, counts.total(), *counts.most_common(1)[0]] for (what, code), counts in found.items()
     ]
     shown.sort(key=lambda row: -row[2])
     by_day = _by_day(rows, "what", "count")
@@ -216,7 +216,7 @@ def cost(tables: ReportTables, period: Period, top: int) -> Summary:
         if side == "charged":
             days[row["day"]][row["currency"]] += row["micros"]
     shown: list[list[Any]] = [
-        [house, currency, one["charged"], one["earned"]] for (house, currency), one in charged.items()
+        [organization, currency, one["charged"], one["earned"]] for (organization, currency), one in charged.items()
     ]
     shown.sort(key=lambda row: (-row[2], row[0]))
     currencies = sorted({row[1] for row in shown})

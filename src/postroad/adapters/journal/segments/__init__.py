@@ -6,10 +6,10 @@ are stored one after the other in *segments*, files that were filled with zeros 
 *durable mark* limits how far readers in other processes may read. ``docs/reference/journal-format.md`` describes
 every byte.
 
-    frame         the bytes of header and group         catalog      which files there are
+    frame         the bytes of header and group         catalog      lists the files
     journal       append, in the one writing process    reader       read, in any process
-    recovery      what is cut at open, what is refused   retention    bodies dropped, facts kept
-    verification  reads everything back                 files        every call to the file system
+    recovery      cuts the torn end, or refuses to open  retention    drops bodies, keeps facts
+    verification  reads everything again                files        every call to the file system
 """
 
 from postroad.adapters.journal.segments.files import FileSystem, RealFiles

@@ -22,7 +22,7 @@ WINDOW_BYTES = 128 << 10
 
 
 class SegmentName(NamedTuple):
-    """A segment as the directory shows it."""
+    """The name of a segment file, parsed."""
 
     first_seq: int
     name: str
@@ -37,9 +37,9 @@ def segment_name(first_seq: int, *, without_bodies: bool = False) -> str:
 
 
 def list_segments(names: list[str]) -> list[SegmentName]:
-    """The segments among these file names, in order."""
+    """Return the segments among these file names, in order."""
     found: dict[int, SegmentName] = {}
-    for name in sorted(names, reverse=True):  # .seg before .facts of the same number, so that the latter stays
+    for name in sorted(names, reverse=True):  # .seg before .facts of the same number, so that .facts is kept
         stem, dot, suffix = name.partition(".")
         if dot + suffix in (WHOLE, BODILESS) and stem.isdigit():
             found[int(stem)] = SegmentName(int(stem), name)
@@ -54,13 +54,13 @@ def list_superseded(names: list[str]) -> list[str]:
 
 
 def segment_holding(segments: list[SegmentName], seq: int) -> SegmentName | None:
-    """The segment in which record ``seq`` must lie, if any."""
+    """Return the segment that must contain record ``seq``; None if there is none."""
     index = bisect_right(segments, seq, key=lambda segment: segment.first_seq) - 1
     return segments[index] if index >= 0 else None
 
 
 class FileWindow:
-    """A file's bytes, read in large pieces: facts and tables are small and close together, calls are not free."""
+    """A file's bytes, read in large pieces, because facts and tables are small and close together."""
 
     def __init__(self, files: FileSystem, fd: int) -> None:
         self._files = files
@@ -108,7 +108,7 @@ class OpenSegment:
         return cls(files, path.name, fd, header)
 
     def window(self) -> FileWindow:
-        """Return the current bytes; a window does not contain what is appended later."""
+        """Return a window on the current bytes; it does not contain later appends."""
         return FileWindow(self.files, self.fd)
 
     def close(self) -> None:

@@ -38,7 +38,7 @@ class FileSystem(Protocol):
     """The calls the journal makes. A write may be short; nothing is durable before the sync that follows it."""
 
     def make_directory(self, path: Path) -> None:
-        """Make it and those above it, so that a power cut leaves them there."""
+        """Create the directory and its parents, durably."""
         ...
 
     def names(self, directory: Path) -> list[str]: ...
@@ -52,7 +52,7 @@ class FileSystem(Protocol):
     def size(self, fd: int) -> int: ...
 
     def size_of(self, path: Path) -> int:
-        """In bytes; 0 when there is no such file (any more)."""
+        """Return the size in bytes; 0 if the file does not exist."""
         ...
 
     def pread(self, fd: int, length: int, offset: int) -> bytes: ...
@@ -79,7 +79,7 @@ class FileSystem(Protocol):
 
 
 class MappedCounter:
-    """A counter in a memory-mapped page: one aligned 64-bit store, which no reader can see half done."""
+    """A counter in a memory-mapped page: one aligned 64-bit store, so readers never see a partial value."""
 
     def __init__(self, path: Path, *, writable: bool) -> None:
         fd = os.open(path, os.O_RDWR | os.O_CREAT if writable else os.O_RDONLY, 0o640)
@@ -104,13 +104,13 @@ class MappedCounter:
 
 
 class RealFiles:
-    """The operating system's own files."""
+    """The files of the operating system."""
 
     def make_directory(self, path: Path) -> None:
         missing = [folder for folder in path.parents if not folder.exists()]
         path.mkdir(parents=True, exist_ok=True, mode=0o750)
-        for folder in (path, *missing):  # also if it exists: its creator may have been killed before this
-            with suppress(PermissionError):  # of one above ours that we may write to and not read
+        for folder in (path, *missing):  # also if it exists: its creator may have been killed before the sync
+            with suppress(PermissionError):  # a parent that is writable but not readable
                 _sync_directory(folder.parent)
 
     def names(self, directory: Path) -> list[str]:
@@ -147,7 +147,7 @@ class RealFiles:
             os.posix_fallocate(fd, 0, size)
 
     def fdatasync(self, fd: int) -> None:
-        if sys.platform == "darwin":  # its fsync leaves the data in the drive's cache; only this reaches the medium
+        if sys.platform == "darwin":  # fsync leaves the data in the drive's cache; F_FULLFSYNC does not
             fcntl.fcntl(fd, fcntl.F_FULLFSYNC)
         else:
             os.fdatasync(fd)
@@ -166,7 +166,7 @@ class RealFiles:
         return DiskSpace(found.f_bavail * found.f_frsize, found.f_blocks * found.f_frsize)
 
     def lock(self, path: Path) -> int:
-        """Hold ``path`` for this process alone; raises BlockingIOError when another one has it."""
+        """Lock ``path`` for this process; raises BlockingIOError if another process has the lock."""
         fd = os.open(path, os.O_RDWR | os.O_CREAT, 0o640)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -188,7 +188,7 @@ def _sync_directory(path: Path) -> None:
 
 
 def write_all(files: FileSystem, fd: int, data: bytes | memoryview, offset: int) -> None:
-    """Write every byte; a single call may take only some of them."""
+    """Write all bytes; a single system call may write only some of them."""
     rest = memoryview(data)
     while rest:
         written = files.pwrite(fd, rest, offset)

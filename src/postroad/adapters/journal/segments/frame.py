@@ -23,13 +23,13 @@ EMPTY = JournalHead(0, bytes(32))
 SEGMENT_HEADER = Struct("<8sHHIQ32s8s")  # magic, version, flags, crc, first seq, chain before, marker
 GROUP_HEADER = Struct("<8sIIQQQ32s")  # marker, crc, count, first seq, facts bytes, bodies bytes, chain after
 ENTRY = Struct("<II32s")  # facts length, body length or NO_BODY, sha256 of the body
-PLACE = Struct("<QI")  # what the chain covers beside table and facts: first seq, count
+PLACE = Struct("<QI")  # covered by the chain, with table and facts: first seq, count
 CRC_END = 12  # the checksum covers the group's bytes from here to the end of its facts
 NO_BODY = 0xFFFFFFFF
 NO_DIGEST = bytes(32)
 
 _sha256 = hashlib.sha256
-# Both skip a Python call for every record there is.
+# Both avoid a Python call for every record.
 _body_at: Callable[[tuple[int, int, int, bytes]], BodyAt] = partial(tuple.__new__, BodyAt)
 _record: Callable[[tuple[int, bytes, BodyAt | None]], JournalRecord] = partial(tuple.__new__, JournalRecord)
 
@@ -48,7 +48,7 @@ class SegmentHeader(NamedTuple):
 
 
 class RecordGroup(NamedTuple):
-    """An intact group as stored in a segment; ``bodies_at`` is None where retention dropped the bodies."""
+    """An intact group as stored in a segment; ``bodies_at`` is None if retention dropped the bodies."""
 
     offset: int
     first_seq: int
@@ -66,7 +66,7 @@ class RecordGroup(NamedTuple):
 
 
 class RandomAccess(Protocol):
-    """Random access to a file's bytes; an answer is shorter than asked where the file ends."""
+    """Random access to a file's bytes; the result is shorter than requested at the end of the file."""
 
     @property
     def size(self) -> int: ...
@@ -82,7 +82,7 @@ def encode_segment_header(header: SegmentHeader) -> bytes:
 
 
 def decode_segment_header(data: bytes) -> SegmentHeader | None:
-    """Decode a segment header; None if these bytes are not one that this version can read."""
+    """Decode a segment header; None if this version cannot read it."""
     if len(data) < SEGMENT_HEADER.size:
         return None
     _, version, flags, _, first_seq, chain, marker = SEGMENT_HEADER.unpack_from(data)
@@ -93,7 +93,7 @@ def decode_segment_header(data: bytes) -> SegmentHeader | None:
 
 
 def group_bytes(records: Sequence[NewRecord]) -> int:
-    """How long the group of these records will be."""
+    """Return the length in bytes of a group of these records."""
     size = GROUP_HEADER.size + ENTRY.size * len(records)
     for record in records:
         size += len(record.facts) + (len(record.body) if record.body is not None else 0)
@@ -112,7 +112,7 @@ def chain_value(before: bytes, first_seq: int, count: int, table: bytes, facts: 
 def encode_group(
     records: Sequence[NewRecord], *, before: JournalHead, header: SegmentHeader, offset: int
 ) -> tuple[bytes, list[BodyAt | None], JournalHead]:
-    """The group's bytes as they are written at ``offset``, where each body will lie, and the head after it."""
+    """Return the bytes of a group to be written at ``offset``, the position of each body, and the head after it."""
     facts = b"".join([record.facts for record in records])
     entries: list[bytes] = []
     places: list[BodyAt | None] = []
@@ -149,7 +149,7 @@ def _checksum(group_header: bytes, table: bytes, facts: bytes) -> int:
 
 
 def read_group(source: RandomAccess, offset: int, header: SegmentHeader) -> RecordGroup | None:
-    """Return the group at ``offset``, or None if no intact one begins there."""
+    """Return the group at ``offset``, or None if no intact group begins there."""
     start = source.at(offset, GROUP_HEADER.size)
     if len(start) < GROUP_HEADER.size or not start.startswith(header.marker):
         return None
@@ -179,13 +179,13 @@ def read_group(source: RandomAccess, offset: int, header: SegmentHeader) -> Reco
 
 
 def is_successor(group: RecordGroup, before: JournalHead) -> bool:
-    """Whether the group is the one that comes right after ``before``, unchanged."""
+    """Whether the group directly continues ``before`` and is unchanged."""
     chain = chain_value(before.chain, group.first_seq, group.record_count, group.table, group.facts)
     return group.first_seq == before.seq + 1 and group.chain == chain
 
 
 def iter_records(group: RecordGroup, segment: int, after_seq: int = 0) -> Iterator[JournalRecord]:
-    """The group's records after ``after_seq``. A dropped body still has its length and digest; its offset is 0."""
+    """Yield the group's records after ``after_seq``. A dropped body still has its length and digest; its offset is 0."""
     facts, facts_at, body_at = group.facts, 0, group.bodies_at or 0
     for seq, (facts_bytes, body_bytes, digest) in enumerate(ENTRY.iter_unpack(group.table), group.first_seq):
         facts_end = facts_at + facts_bytes

@@ -26,13 +26,13 @@ from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, 
 from postroad.errors import Misconfigured
 from postroad.ports import Appended, BodyAt, JournalBatch, JournalHead, NewRecord
 
-THREADS = 2  # one makes spares, one drops bodies; a change of segments must not wait for the latter
+THREADS = 2  # one prepares spares, one drops bodies; a change of segments must not wait for dropping
 
 _log = logging.getLogger(__name__)
 
 
 class SegmentJournal:
-    """An open journal that can be appended to; see ``postroad.ports.Journal`` for what it promises."""
+    """A journal open for appending; implements ``postroad.ports.Journal``."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class SegmentJournal:
         die: Die = exit_at_once,
         threads: Executor | None = None,
     ) -> SegmentJournal:
-        """Take the lock, recover, and be ready to append. Blocks: meant for start-up."""
+        """Take the lock, recover, and return a journal ready for appends. Blocks, so call it at start-up."""
         files = files or RealFiles()
         try:
             files.make_directory(path)
@@ -145,7 +145,7 @@ class SegmentJournal:
                 self._reads.look_again()
 
     async def close(self) -> None:
-        """Wait for the append that may still run, then release files, threads and the lock."""
+        """Wait for a running append, then release files, threads and the lock."""
         await self._idle.wait()
         self._spares.close()
         await asyncio.to_thread(self._threads.shutdown)
@@ -179,7 +179,7 @@ class SegmentJournal:
             raise to_unavailable(error) from error
 
     def _be_idle(self) -> None:
-        """The next append may begin, once a change of segments that is still under way has ended."""
+        """Allow the next append, once a change of segments in progress has ended."""
         if self._changing is None or self._changing.done():
             self._idle.set()
         else:
@@ -196,7 +196,7 @@ class SegmentJournal:
         self._segment, self._end = fresh, SEGMENT_HEADER.size
 
     def _write(self, records: Sequence[NewRecord]) -> tuple[Appended, int]:
-        """One write into blocks that exist already: on the loop, since it only copies into the page cache."""
+        """Write the group into preallocated blocks; runs on the event loop, since it only copies into the page cache."""
         data, bodies, head = frame.encode_group(
             records, before=self._head, header=self._segment.header, offset=self._end
         )
@@ -213,7 +213,7 @@ class SegmentJournal:
             write_all(self._files, self._segment.fd, bytes(length), self._end)
         except OSError as error:
             self._syncing.die(f"a failed write could not be undone: {error}")
-        self._syncing.file(self._segment.fd)  # the segment may be sealed next, and is not synced again after that
+        self._syncing.file(self._segment.fd)  # the segment may be sealed next, and is not synced again
 
     def _made_durable(self, appended: Appended, end: int) -> asyncio.Future[Appended]:
         loop = asyncio.get_running_loop()
@@ -226,7 +226,7 @@ class SegmentJournal:
                 self._durable.set(appended.head.seq)
             else:
                 self._failure = error
-            if answer.done():  # the caller was cancelled meanwhile; the group is in the journal all the same
+            if answer.done():  # the caller was cancelled meanwhile; the group is still in the journal
                 return
             if error is None:
                 answer.set_result(appended)

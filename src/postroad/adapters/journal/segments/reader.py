@@ -30,11 +30,11 @@ from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import BodyAt, JournalBatch, JournalHead, JournalRecord
 
 EVERY_BYTES = 16 << 10
-REMEMBERED_SEGMENTS = 256  # at 64 MiB a segment, 64 KB of marks each
+REMEMBERED_SEGMENTS = 256  # with 64 MiB segments, 64 KB of marks for each
 
 
 class _SegmentMarks:
-    """First record and offset of some groups, in order."""
+    """The first record and the offset of some groups, in order."""
 
     __slots__ = ("offsets", "seqs")
 
@@ -44,7 +44,7 @@ class _SegmentMarks:
 
 
 class GroupMarks:
-    """The marks of the segments that were read last."""
+    """The marks of the most recently read segments."""
 
     def __init__(self) -> None:
         self._segments: OrderedDict[str, _SegmentMarks] = OrderedDict()
@@ -61,7 +61,7 @@ class GroupMarks:
             marks.offsets.append(offset)
 
     def offset_before(self, name: str, seq: int) -> int:
-        """An offset at which a group begins, at or before the one that holds ``seq``."""
+        """Return the offset of a group at or before the one that contains ``seq``."""
         marks = self._segments.get(name)
         if marks is None:
             return SEGMENT_HEADER.size
@@ -75,7 +75,7 @@ REMEMBERED_PLACES = 16
 
 
 class _Place(NamedTuple):
-    """Where the record after a certain one begins."""
+    """The position of the record after a given one."""
 
     name: str
     offset: int
@@ -91,7 +91,7 @@ class SegmentReads:
         self._segments: list[SegmentName] = []
         self._by_first_seq: dict[int, SegmentName] = {}
         self._open: OrderedDict[str, OpenSegment] = OrderedDict()
-        self._places: OrderedDict[int, _Place] = OrderedDict()  # where consecutive readers go on
+        self._places: OrderedDict[int, _Place] = OrderedDict()  # where sequential reads continue
         self._marks = GroupMarks()
         self.look_again()
 
@@ -131,7 +131,7 @@ class SegmentReads:
         return data
 
     def groups(self, after_seq: int) -> Iterator[tuple[RecordGroup, OpenSegment]]:
-        """The durable groups that hold records after ``after_seq``, across segments."""
+        """Yield the durable groups with records after ``after_seq``, across segments."""
         durable_seq, seq = self._durable_seq(), after_seq + 1
         looked_again = False
         while seq <= durable_seq:
@@ -146,14 +146,14 @@ class SegmentReads:
             if seq == before and looked_again:
                 raise _damaged(self._path / segment.name, offset, f"record {seq} is durable and cannot be read")
             if looked_again := seq == before:
-                self.look_again()  # the record lies in a segment that is newer than the last listing
+                self.look_again()  # the record is in a segment that is newer than the last listing
 
     def head_before(self, seq: int) -> JournalHead:
-        """A head at or before record ``seq``, known without reading a group: that of the segment which holds it."""
+        """Return a head at or before record ``seq`` without reading a group: that of the record's segment."""
         return self._segment_with(seq).header.before
 
     def look_again(self) -> None:
-        """Lists the directory again, and closes files that are no longer part of the journal."""
+        """List the directory again, and close files that are no longer part of the journal."""
         self._segments = list_segments(self._files.names(self._path))
         self._by_first_seq = {segment.first_seq: segment for segment in self._segments}
         known = {segment.name for segment in self._segments}
@@ -165,7 +165,7 @@ class SegmentReads:
             self._open.popitem()[1].close()
 
     def _find(self, seq: int) -> tuple[OpenSegment, int]:
-        """The segment that holds ``seq``, and an offset in it at or before that record's group."""
+        """Return the segment that contains ``seq``, and an offset in it at or before that record's group."""
         place = self._places.get(seq - 1)
         if place is not None and not self._begins_segment(seq):
             with suppress(FileNotFoundError):
@@ -174,11 +174,11 @@ class SegmentReads:
         return segment, self._marks.offset_before(segment.name, seq)
 
     def _begins_segment(self, seq: int) -> bool:
-        """Whether the place remembered for ``seq`` is the end of a segment that has been sealed since."""
+        """Whether the remembered position of ``seq`` is the end of a segment that has been sealed since."""
         return seq in self._by_first_seq
 
     def _segment_with(self, seq: int) -> OpenSegment:
-        for _ in range(3):  # retention may put another file in place between the listing and the opening
+        for _ in range(3):  # retention may replace the file between the listing and the opening
             holding = self._by_first_seq.get(seq) or segment_holding(self._segments, seq)
             if holding is not None:
                 with suppress(FileNotFoundError):
@@ -205,13 +205,13 @@ class SegmentReads:
 
 
 class SegmentReader:
-    """The journal of another process, read only: whatever its writer has made durable."""
+    """The journal of another process, read-only, up to its durable mark."""
 
     def __init__(self, path: Path, files: FileSystem | None = None) -> None:
         files = files or RealFiles()
         try:
             self._durable = files.counter(path / DURABLE_NAME, writable=False)
-        except (FileNotFoundError, ValueError):  # none, or one that a power cut kept from being begun
+        except (FileNotFoundError, ValueError):  # missing, or empty after a power cut
             raise Misconfigured([f"journal: not found at {path}; start the server that writes it first"]) from None
         self._reads = SegmentReads(files, path, self._durable.get)
         self._head = EMPTY
@@ -240,7 +240,7 @@ class SegmentReader:
         return self._head
 
     def durable_seq(self) -> int:
-        """The last durable record; cheap enough to read a thousand times a second."""
+        """Return the number of the last durable record; cheap enough for a thousand calls a second."""
         return self._durable.get()
 
     def close(self) -> None:

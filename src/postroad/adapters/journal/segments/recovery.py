@@ -2,7 +2,7 @@
 
 Rule: only a group that was never acknowledged may be cut, and it can only be the last one. Every other unreadable
 part (damage followed by something intact, a segment that does not continue the previous one, an end before what was
-acknowledged) needs a person: the journal refuses to open and changes nothing.
+acknowledged) needs an operator: the journal refuses to open and changes nothing.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ ZEROS = bytes(1 << 20)
 
 
 class RecoveredEnd(NamedTuple):
-    """The segment and the offset to continue at, and the head so far."""
+    """The segment and the offset at which appends continue, and the current head."""
 
     segment: WritableSegment
     end: int
@@ -54,8 +54,8 @@ def refuse(path: Path, offset: int, what: str) -> NoReturn:
 
 
 def recover(files: FileSystem, path: Path, syncing: Syncing, durable_seq: int) -> RecoveredEnd | None:
-    """Bring the directory into a state that can be appended to; None when there is no segment yet."""
-    syncing.directory(path)  # a process that was killed may have left names that are not on the disk yet
+    """Prepare the directory for appends; returns None if there is no segment yet."""
+    syncing.directory(path)  # a killed process may have left names that are not durable yet
     names = files.names(path)
     segments = list_segments(names)
     if not segments:
@@ -99,7 +99,7 @@ def _scan(path: Path, window: FileWindow, header: SegmentHeader) -> _Scan:
 
 
 def _without_torn_bodies(window: FileWindow, header: SegmentHeader, found: _Scan) -> _Scan:
-    """Only the last group can be torn (the one before it was synced first), and then in its bodies too."""
+    """Return the scan without a last group whose bodies are torn; earlier groups were synced before it."""
     if found.last is None or not any(frame.find_broken_bodies(window, found.last, header.first_seq)):
         return found
     end, head, last = SEGMENT_HEADER.size, header.before, None
@@ -109,7 +109,7 @@ def _without_torn_bodies(window: FileWindow, header: SegmentHeader, found: _Scan
 
 
 def _require_durable(path: Path, end: int, head: JournalHead, durable_seq: int) -> None:
-    """The durable mark is set after a sync, so whatever it names was acknowledged and must be there."""
+    """Refuse a journal that ends before the durable mark; the mark is set after a sync, so its group was acknowledged."""
     if head.seq < durable_seq:
         refuse(path, end, f"records {head.seq + 1} to {durable_seq} were made durable and cannot be read any more")
 
@@ -131,7 +131,7 @@ def _open(files: FileSystem, path: Path) -> OpenSegment:
 
 
 def _wipe(files: FileSystem, fd: int, offset: int) -> None:
-    """Zero whatever a torn group left, so that the next scan ends where this one did."""
+    """Zero the remains of a torn group, so that the next scan ends at the same offset."""
     window = FileWindow(files, fd)
     used = len(window.at(offset, window.size - offset).rstrip(b"\0"))
     for begin in range(0, used, len(ZEROS)):
@@ -139,7 +139,10 @@ def _wipe(files: FileSystem, fd: int, offset: int) -> None:
 
 
 def _write_again(files: FileSystem, fd: int, last: RecordGroup | None) -> None:
-    """The last group may be readable only from memory: its sync may have failed, which ended the process. Made dirty
-    again, with the very bytes it has, it is synced with the rest; a power cut in between changes nothing."""
+    """Write the last group again with the same bytes, so that it is synced with the rest.
+
+    Its sync may have failed, which ended the process; then the group may only be in the page cache. A power cut in
+    between changes nothing.
+    """
     if last is not None:
         write_all(files, fd, FileWindow(files, fd).at(last.offset, last.end - last.offset), last.offset)

@@ -1,4 +1,4 @@
-"""The free-space watermark: ordinary appends are refused early, so that acknowledgements still find room.
+"""The free-space watermark: ordinary appends are refused early, so that space remains for acknowledgements.
 
 Rule: the check is cheap; the file system is queried at most ten times a second.
 """
@@ -20,7 +20,7 @@ FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
 
 class FreeSpace:
-    """Caches for a moment whether the disk has space for ordinary appends."""
+    """Checks, with a short cache, whether the disk has space for ordinary appends."""
 
     def __init__(
         self, files: FileSystem, path: Path, settings: SegmentSettings, monotonic: Callable[[], float] = time.monotonic
@@ -33,7 +33,7 @@ class FreeSpace:
         self._shortage = ""
 
     def require(self) -> None:
-        """Raise when less is free than the watermark."""
+        """Raise Unavailable if less space than the watermark is free."""
         now = self._monotonic()
         if now >= self._next_check_s:
             self._next_check_s = now + CHECK_EVERY_S
@@ -50,7 +50,7 @@ class FreeSpace:
 
 
 def to_unavailable(error: OSError) -> Unavailable:
-    """Converts a write error that left the journal unchanged to Unavailable."""
+    """Convert a write error that left the journal unchanged to Unavailable."""
     if error.errno in FULL_ERRORS:
         detail = f"the disk of the journal is full ({error.strerror}); nothing was written; make room there"
         return Unavailable("storage.full", detail, retry_after_s=RETRY_AFTER_S)

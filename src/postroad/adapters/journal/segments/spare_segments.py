@@ -26,7 +26,7 @@ NEXT_SPARE = "next.spare"
 RESERVE_SPARE = "reserve.spare"
 LARGE_SPARE = (
     "large" + UNFINISHED
-)  # made on demand for a group that no ordinary segment can hold; swept away if not used
+)  # created on demand for a group that is larger than an ordinary segment; deleted if not used
 ZEROS = bytes(1 << 20)
 PACE_S = 0.004  # between pieces, so that the syncs of appends do not queue behind a spare's
 
@@ -34,7 +34,7 @@ Made = TypeVar("Made")
 
 
 class WritableSegment(NamedTuple):
-    """The segment that appends go to."""
+    """The segment that receives appends."""
 
     fd: int
     size: int
@@ -62,14 +62,14 @@ class SpareSegments:
             self._making = self._threads.submit(self._make_missing)
 
     async def install(self, needed_bytes: int, before: JournalHead, *, reserve: bool) -> WritableSegment:
-        """A fresh segment that can hold ``needed_bytes`` after its header; durable under its name on return."""
+        """Return a new segment with space for ``needed_bytes`` after its header; its name is durable on return."""
         name = await self._obtain(needed_bytes + SEGMENT_HEADER.size, reserve=reserve)
         writable = await self._in_thread(self._name_segment, name, before)
         self.make_ready()
         return writable
 
     def install_first(self, before: JournalHead) -> WritableSegment:
-        """Installs the first segment at start-up, after making the reserve."""
+        """Install the first segment at start-up, after creating the reserve."""
         self._make_missing(pace_s=0)
         return self._name_segment(NEXT_SPARE, before)
 
@@ -96,7 +96,7 @@ class SpareSegments:
         self._hurry.set()
         try:
             if self._making is not None and not self._making.done():
-                with suppress(OSError):  # it may have failed for want of space that is there again
+                with suppress(OSError):  # it may have failed on a full disk that has space again
                     await asyncio.wrap_future(self._making)
             await self._in_thread(self._make_missing)
         finally:
@@ -117,7 +117,7 @@ class SpareSegments:
             self._fill(fd, size, pace_s)
         except OSError:
             with suppress(OSError):
-                self._files.unlink(unfinished)  # gives back what the attempt took from a full disk
+                self._files.unlink(unfinished)  # frees the space that the attempt used
             raise
         finally:
             self._files.close(fd)
@@ -125,8 +125,11 @@ class SpareSegments:
         self._ready.add(name)
 
     def _fill(self, fd: int, size: int, pace_s: float) -> None:
-        """Zeros, piece by piece. When someone waits, the rest is only allocated: its syncs take longer, but at a rate
-        that outruns the zeros the groups are large, and waiting for the zeros would cost more."""
+        """Fill the file with zeros, piece by piece; if an append waits, only allocate the rest.
+
+        Syncs of allocated space take longer. But when appends are faster than the zeros, groups are large, and waiting
+        for the zeros would cost more.
+        """
         for offset in range(0, size, len(ZEROS)):
             if self._hurry.wait(pace_s):
                 self._files.allocate(fd, size)
@@ -151,5 +154,5 @@ class SpareSegments:
         return WritableSegment(fd, self._files.size(fd), header)
 
     def _usable(self, name: str) -> bool:
-        """Whether an earlier run left this spare; its name says that it is complete, its size may be out of date."""
+        """Whether a spare of an earlier run can be used; its name shows that it is complete, its size may be outdated."""
         return self._files.size_of(self._path / name) == self._sizes[name]

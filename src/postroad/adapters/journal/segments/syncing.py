@@ -19,10 +19,10 @@ from typing import NoReturn
 
 from postroad.adapters.journal.segments.files import FileSystem
 
-QUICK_S = 0.001  # a sync on the loop may cost as much as handling a few dozen messages does
+QUICK_S = 0.001  # a sync on the event loop may take as long as processing a few dozen messages
 AVERAGE_OVER = 16
 TRY_AGAIN_AFTER = 64
-OUTLIER_S = 0.004  # one slow sync says little: it counts as this much, so that only a slow disk moves the average
+OUTLIER_S = 0.004  # a slower sync counts as this much, so that single outliers do not move the average
 EXIT_STATUS = 70  # EX_SOFTWARE; a service manager restarts the process, which then recovers
 Die = Callable[[str], NoReturn]
 Done = Callable[[BaseException | None], None]
@@ -31,7 +31,7 @@ _log = logging.getLogger(__name__)
 
 
 def exit_at_once(reason: str) -> NoReturn:
-    """End the process without unwinding: no code may run that believes the lost bytes to be safe."""
+    """End the process without unwinding: no code may run that treats the lost bytes as durable."""
     _log.critical("journal.sync_failed: %s; the process ends now, restart it to recover", reason)
     logging.shutdown()
     os._exit(EXIT_STATUS)
@@ -110,6 +110,6 @@ class GroupSync:
     def _sync(self, fd: int) -> BaseException | None:
         try:
             self._syncing.file(fd)
-        except BaseException as error:  # raised at the caller that waits for the sync
+        except BaseException as error:  # raised in the caller that waits for the sync
             return error
         return None

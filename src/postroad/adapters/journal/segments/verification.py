@@ -1,7 +1,7 @@
 """Verifies the whole journal and reports every difference from what was written.
 
-Rule: verify changes nothing, continues after an error, and trusts no number that it can recompute. A missing end
-cannot be seen in the rest: it is detected by the durable mark and by the head in the index.
+Rule: verify changes nothing, continues after an error, and trusts no number that it can recompute. The rest of a journal
+does not show a missing end: it is detected by the durable mark and by the head in the index.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class JournalDefect(NamedTuple):
 
 
 class KnownHeads:
-    """Heads that the journal must pass through: the index's, and those that were noted elsewhere."""
+    """Heads that the journal must contain: that of the index, and those recorded elsewhere."""
 
     def __init__(self, index: JournalHead | None, noted: Sequence[JournalHead]) -> None:
         named = [(head, "noted") for head in noted] + ([(index, "in the index")] if index else [])
@@ -54,7 +54,7 @@ class KnownHeads:
         self.last_seq = self._due[0][0].seq if self._due else 0
 
     def contradict(self, first_seq: int, head: JournalHead) -> Iterator[tuple[int, str]]:
-        """For a group with these entries: each witness that is in it and knows another chain, as entry and reason."""
+        """Yield the known heads within a group that have another chain value, each with its entry number and a reason."""
         while self._due and self._due[-1][0].seq <= head.seq:
             expected, where = self._due.pop()
             if expected.seq and first_seq <= expected.seq and expected != head:
@@ -78,7 +78,7 @@ def verify(
 
 
 class _Verification:
-    """The state of a verification; ``_head`` is what the next group must continue."""
+    """The state of a verification; ``_head`` is the head that the next group must continue."""
 
     def __init__(self, files: FileSystem, path: Path, witnesses: KnownHeads) -> None:
         self._files = files
@@ -100,7 +100,7 @@ class _Verification:
     def _read_durable_mark(self) -> int | None:
         try:
             mark = self._files.counter(self._path / DURABLE_NAME, writable=False)
-        except (FileNotFoundError, ValueError):  # a copy without the mark, or with an empty file in its place
+        except (FileNotFoundError, ValueError):  # a copy without the mark, or with an empty file as the mark
             return None
         try:
             return mark.get()
@@ -110,7 +110,7 @@ class _Verification:
     def _segment(self, name: SegmentName, durable_seq: int | None) -> Iterator[VerificationProgress | JournalDefect]:
         try:
             segment = OpenSegment.open(self._files, self._path / name.name)
-        except FileNotFoundError:  # retention has put its shorter form in place meanwhile
+        except FileNotFoundError:  # retention has replaced it with its shorter form meanwhile
             name = SegmentName(name.first_seq, segment_name(name.first_seq, without_bodies=True))
             segment = OpenSegment.open(self._files, self._path / name.name)
         if segment is None:
@@ -173,7 +173,7 @@ class _Verification:
             yield JournalDefect(
                 "changed", segment.name, group.offset, group.first_seq, "the group's lengths do not add up"
             )
-        elif durable_seq is None or group.head.seq <= durable_seq:  # a later one may still be on its way to the disk
+        elif durable_seq is None or group.head.seq <= durable_seq:  # a later one may not be synced yet
             for record in frame.find_broken_bodies(window, group, segment.header.first_seq):
                 at = record.body.offset if record.body else 0
                 yield JournalDefect("changed", segment.name, at, record.seq, "the body is not the one that was written")
@@ -198,7 +198,7 @@ class _Verification:
     def _rest(
         self, segment: OpenSegment, window: FileWindow, offset: int, durable_seq: int | None
     ) -> Iterator[JournalDefect]:
-        """Check what follows the last group: zeros or, in the last segment only, a group that was never acknowledged."""
+        """Check the bytes after the last group: zeros or, in the last segment only, a group that was never acknowledged."""
         unfinished = durable_seq is not None and self._head.seq >= durable_seq
         if not unfinished and window.at(offset, window.size - offset).strip(b"\0"):
             yield JournalDefect(

@@ -33,11 +33,11 @@ class BindingPlace(NamedTuple):
 
 
 def binding_places(document: NetworkDocument) -> Iterator[BindingPlace]:
-    for house, organization in document.organizations.items():
+    for organization_name, organization in document.organizations.items():
         for service, wish in organization.services.items():
             for name, entry in (wish.bindings or {}).items():
-                place = pointer("organizations", house, "services", service, "bindings", name)
-                yield BindingPlace(place, f"{house}/{service}", name, entry)
+                place = pointer("organizations", organization_name, "services", service, "bindings", name)
+                yield BindingPlace(place, f"{organization_name}/{service}", name, entry)
 
 
 def wanted_bindings(document: NetworkDocument, after: Directory, planning: PlanningContext) -> list[WantedObject]:
@@ -98,10 +98,10 @@ def _faults(
 def prunable_bindings(document: NetworkDocument, directory: Directory) -> list[Binding]:
     """Return the bindings that pruning may remove."""
     found: list[Binding] = []
-    for house, organization in document.organizations.items():
+    for organization_name, organization in document.organizations.items():
         wishes = {name.casefold(): wish for name, wish in organization.services.items()}
         moved = {wish.gcid: wish for wish in organization.services.values() if wish.gcid}
-        for service in directory.services_of(house):
+        for service in directory.services_of(organization_name):
             wish: ServiceEntry | None = moved.get(service.gcid) or wishes.get(service.name.casefold())
             if wish is None or wish.bindings is not None:
                 found += directory.bindings_of(service.gcid)

@@ -16,11 +16,11 @@ from postroad.core.codecs.xml import Tree
 from postroad.core.routing.conditions.values import read_number
 from postroad.core.routing.paths.xml_walk import CHARS_A_LOOK, Look, count_nothing
 
-PLAIN_POWER = 20  # beyond that, numbers are written with an exponent
+PLAIN_POWER = 20  # larger powers are written with an exponent
 
 
 class JsonNumber(str):
-    """A number of a JSON document as it was written."""
+    """A number of a JSON document, spelled as in the document."""
 
     __slots__ = ()
 
@@ -35,7 +35,7 @@ def json_content(value: dict[str, object] | list[object], most: int, look: Look 
 
 
 def json_text(value: object) -> str:
-    """The characters of a JSON value that is neither an object nor an array."""
+    """Return the text of a JSON value that is neither an object nor an array."""
     if isinstance(value, str):
         return value
     return dumps(value)
@@ -133,7 +133,7 @@ def _json_member(value: object) -> str | dict[str, object] | list[object]:
 
 
 def _plain(number: Decimal) -> str:
-    """The one spelling of all numbers that are equal to this one."""
+    """Return the canonical spelling of a number; equal numbers have the same one."""
     sign, digits, exponent = number.as_tuple()
     written = "".join(map(str, digits))
     significant = written.rstrip("0")

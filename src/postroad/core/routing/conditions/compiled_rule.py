@@ -41,13 +41,13 @@ class CompiledRule:
     holds: ConditionTest
     reads_documents: bool
     key: str  # under which the rule is saved
-    topic: str  # that the services it brings in see; empty: the message's own
-    stops: bool  # no more rules of its service are tried when it holds
-    steps: int  # that trying it costs beside the looking
+    topic: str  # for the services that the rule includes; empty: the message's own
+    stops: bool  # if it holds, no more rules of its service are tried
+    steps: int  # cost of evaluating it, without reading values
 
 
 def compile_rule(rule: Rule) -> CompiledRule:
-    """Compile a rule; refuses one whose condition ``rule_check`` would report."""
+    """Compile a rule; raises Refused if ``rule_check`` reports its condition."""
     return CompiledRule(
         rule=rule,
         holds=compile_condition(rule.when),
@@ -82,7 +82,7 @@ def compile_condition(condition: Condition) -> ConditionTest:
 
 
 def reads_documents(condition: Condition) -> bool:
-    """Whether trying it may cause a body to be parsed."""
+    """Whether evaluating the condition may parse a body."""
     return any(place.where is not MessageSection.HEADER for place in places_of(condition))
 
 
@@ -106,7 +106,7 @@ def _combination(operator: Combining, tests: list[ConditionTest]) -> ConditionTe
 
 
 def _until(answer: bool, tests: list[ConditionTest]) -> ConditionTest:
-    """Tries one after the other until one gives this answer, which is then that of all; a loop costs less than ``all``."""
+    """Return a test that stops at the first test with this result and returns it; a loop is faster than ``all``."""
 
     def holds(subject: Subject) -> bool:
         for test in tests:

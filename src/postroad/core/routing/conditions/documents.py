@@ -1,7 +1,7 @@
 """The documents of one message, parsed on first use and at most once.
 
-Rule: a document that cannot be parsed has no nodes; this is recorded, not raised, because the contents of a document
-are the sender's business.
+Rule: a document that cannot be parsed has no nodes; this is recorded, not raised, because the sender
+is responsible for the contents of its documents.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from postroad.errors import Refused
 
 _PLAIN: Attributes = attrgetter("attrib")
 
-# How to read attributes in a document, given its root and what its document type declaration says.
+# Returns how attributes of a document are read, given its root and its document type declaration.
 DefaultsOf = Callable[[Tree, DoctypeDefaults | None], Attributes | None]
 
 
-UNREADABLE = object()  # stands for a document that was tried and cannot be parsed
+UNREADABLE = object()  # marks a document that cannot be parsed
 
 
 class MessageDocuments:
@@ -46,13 +46,13 @@ class MessageDocuments:
     def __init__(self, parts: tuple[Part, ...], budget: Budget | None = None) -> None:
         self.parts = parts
         self.faults: list[str] = []
-        self.overfull: dict[str, str] = {}  # the faults of places that lead to too many nodes, by the places' keys
+        self.overfull: dict[str, str] = {}  # errors of locations with too many nodes, by location key
         self.budget = budget or Budget()
-        self.shares = self.budget.share_of("")  # of the service whose rules are evaluated
-        self._elements: dict[str, int] = {}  # how many an XML document has, by id
+        self.shares = self.budget.share_of("")  # the share of the service whose rules are evaluated
+        self._elements: dict[str, int] = {}  # number of elements of XML documents, by id
         self._read: dict[str, Any] = {}  # by id
         self._doctypes: dict[str, DoctypeDefaults] = {}  # the same
-        self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, where, and id or ""
+        self._meant: dict[tuple[str, str, str], list[tuple[Part, Any]]] = {}  # by kind, ``where``, and id or ""
 
     def xml(self, place: ValueLocation, path: XmlPath, defaults_of: DefaultsOf) -> PlaceContent:
         """Return what an XML path finds in all documents it applies to."""
@@ -94,7 +94,7 @@ class MessageDocuments:
         return self._elements[part.id]
 
     def _find_meant(self, kind: str, place: ValueLocation) -> list[tuple[Part, Any]]:
-        """The parsed documents of a kind, for places that name one document or mean any."""
+        """Return the parsed documents of a kind that a location applies to: the one it names, or all."""
         fits, read = _KINDS[kind]
         attachment = place.where is MessageSection.ATTACHMENT
         meant = [
@@ -117,7 +117,7 @@ class MessageDocuments:
         return self._read[part.id]
 
     def _plain(self, part: Part) -> bytes:
-        """Return an XML document without its document type declaration, of which the default attributes are kept."""
+        """Return an XML document without its document type declaration; the declared default attributes are kept."""
         if b"<!DOCTYPE" not in part.data:
             return part.data
         doctype = read_doctype(to_utf8(part.data))

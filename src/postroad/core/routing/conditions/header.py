@@ -19,7 +19,7 @@ from postroad.core.routing.conditions.place_content import NO_CONTENT, PlaceCont
 
 
 class NamedService(Struct, gc=False, frozen=True, kw_only=True):
-    """A service that takes part; one whose GCID or organization is not known is compared by its address alone."""
+    """A service on the route; if its GCID or organization is unknown, it is compared only by its address."""
 
     address: str
     gcid: str = ""
@@ -32,7 +32,7 @@ class Addressed(Struct, gc=False, frozen=True, kw_only=True):
 
 
 class RuleHeader(Struct, gc=False, frozen=True, kw_only=True):
-    """The header of a message that all services share; services are identified, however they were written."""
+    """The header of a message that all services share; services are identified, not kept as they were written."""
 
     sender: NamedService
     to: tuple[Addressed, ...] = ()
@@ -40,11 +40,11 @@ class RuleHeader(Struct, gc=False, frozen=True, kw_only=True):
     topic: str = ""
     handle: str = ""
     possible_duplicate: bool = False
-    reference: str = ""  # the session that it answers
+    reference: str = ""  # the session that the message answers
     expires_at_us: int = 0
-    route: tuple[str | NamedService, ...] = ()  # the explicit one; a text is an address
-    route_arguments: tuple[Argument, ...] = ()  # of all its services, as the sender wrote them: for its own rules
-    routing: str = ""  # static or dynamic, where the sender chose it
+    route: tuple[str | NamedService, ...] = ()  # the explicit route; a text is an address
+    route_arguments: tuple[Argument, ...] = ()  # of all its services, as the sender wrote them; for the sender's rules
+    routing: str = ""  # static or dynamic, if the sender set it
     properties: tuple[Property, ...] = ()
     status: Status | None = None
     posted_at_us: int = 0
@@ -69,7 +69,7 @@ Look = Callable[[SeenHeader], PlaceContent]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class HeaderItem:
-    """An item that conditions can name; ``names`` tells that its values name services or organizations."""
+    """An item that conditions can name; ``names`` is True if its values name services or organizations."""
 
     look: Look
     meaning: str
@@ -86,7 +86,7 @@ def _time(microseconds: int) -> PlaceContent:
 
 
 def _services(parties: Iterable[str | NamedService]) -> PlaceContent:
-    """Services, known by address or GCID whatever the case."""
+    """Return services as content; they match by address or GCID, regardless of case."""
     known = [NamedService(address=party) if isinstance(party, str) else party for party in parties]
     names = {name.casefold() for party in known for name in (party.address, party.gcid) if name}
     return PlaceContent(tuple(party.address for party in known), names=frozenset(names))
@@ -267,7 +267,7 @@ FAMILIES: dict[str, tuple[Callable[[str], Look], str]] = {
 
 
 def header_item(path: str) -> HeaderItem | None:
-    """The item that a path names, or None when there is no such item."""
+    """Return the item that a path names, or None if there is no such item."""
     item = ITEMS.get(path)
     if item is not None:
         return item

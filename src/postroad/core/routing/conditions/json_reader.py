@@ -1,7 +1,7 @@
 """Strict JSON reader for conditions that keeps numbers as they were written.
 
 Rule: one document has one meaning. A repeated name in an object is refused, since receivers might read the other
-value; so is syntax that only some parsers accept. Numbers stay texts, so a long one costs no more than any text.
+value; so is syntax that only some parsers accept. Numbers stay texts, so long numbers are not expensive.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ _STRICT = msgspec.json.Decoder(float_hook=str)
 
 
 def read_json(data: bytes) -> Any:
-    """Objects, lists, texts, ``JsonNumber``, True, False and None; or a refusal."""
+    """Return the value as dict, list, str, ``JsonNumber``, True, False or None; raises Refused if it is invalid."""
     check_size(data, DEFAULT_LIMITS)
     data = data.removeprefix(b"\xef\xbb\xbf")
     try:
         if b"\\ud" in data or b"\\uD" in data:
-            _STRICT.decode(data)  # refuses halves of characters, which json takes
+            _STRICT.decode(data)  # refuses lone surrogates, which json accepts
         return json.loads(
             data.decode(),
             object_pairs_hook=_object,

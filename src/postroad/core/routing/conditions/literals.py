@@ -14,7 +14,7 @@ from functools import lru_cache
 from html import escape
 from typing import Any
 
-import re2  # type: ignore[import-untyped]  # it brings no types
+import re2  # type: ignore[import-untyped]  # has no types
 
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.xml import parse
@@ -27,8 +27,8 @@ from postroad.errors import Refused
 VALUE_CHARS = 4_096
 CONTENT_CHARS = 10_000
 PATTERN_CHARS = 1_000
-PATTERN_SIZE = 2_000  # of the compiled pattern; what is larger would leave RE2's fast machine
-PATTERN_MEMORY = 1 << 19  # bytes for which RE2 writes 5,461 instructions, more than PATTERN_SIZE needs, in some 4 ms
+PATTERN_SIZE = 2_000  # of the compiled pattern; larger ones do not run in RE2's fast engine
+PATTERN_MEMORY = 1 << 19  # bytes; allows 5,461 RE2 instructions, more than PATTERN_SIZE needs, in about 4 ms
 PATTERN_PROPERTIES = 16  # each takes up to 0.2 ms to read
 _WRITTEN = {
     ValueType.NUMBER: "a number such as -12.50",
@@ -41,7 +41,7 @@ Search = Callable[[str], Any]
 
 
 def literal_of(text: str, kind: ValueType) -> Comparable:
-    """Return the value of a literal, or a refusal if it is not of its type."""
+    """Return the value of a literal; raises Refused if the text is not of this type."""
     if len(text) > VALUE_CHARS:
         raise Refused("rule.invalid", f"the value has {len(text)} characters; at most {VALUE_CHARS} are allowed")
     value = READERS[kind](text)
@@ -51,7 +51,7 @@ def literal_of(text: str, kind: ValueType) -> Comparable:
 
 
 def content_of(content: str, place: ValueLocation) -> str:
-    """The canonical form of element content, in the language of the documents that the place leads into."""
+    """Return the canonical form of element content, as XML or JSON depending on the location."""
     if len(content) > CONTENT_CHARS:
         raise Refused("rule.invalid", f"the content has {len(content)} characters; at most {CONTENT_CHARS} are allowed")
     if place.path.startswith("/"):
@@ -86,7 +86,7 @@ def _json_content(content: str) -> str:
 
 @lru_cache(maxsize=10_000)
 def pattern_of(pattern: str) -> Search:
-    """The search for a pattern anywhere in a text, or a refusal when RE2 does not take it."""
+    """Return a function that searches a text for the pattern; raises Refused if RE2 does not accept the pattern."""
     if len(pattern) > PATTERN_CHARS:
         raise Refused("rule.invalid", f"the pattern has {len(pattern)} characters; at most {PATTERN_CHARS} are allowed")
     properties = sum(1 for escaped in _ESCAPED.finditer(pattern) if escaped[1] in "pP")
@@ -103,7 +103,7 @@ def pattern_of(pattern: str) -> Search:
         raise Refused("rule.invalid", f"the pattern is not a regular expression of RE2: {_plainly(fault)}") from None
     if size > PATTERN_SIZE:
         raise _too_large()
-    search: Search = re2.compile(pattern, _options()).search  # with the usual memory, which its fast machine uses
+    search: Search = re2.compile(pattern, _options()).search  # with the default memory, which the fast engine uses
     return search
 
 
@@ -116,7 +116,7 @@ def _options(memory: int = 0) -> Any:
     return options
 
 
-_OUT_OF_MEMORY = "pattern too large"  # in RE2's words
+_OUT_OF_MEMORY = "pattern too large"  # RE2's error text
 
 
 def _too_large() -> Refused:

@@ -1,4 +1,4 @@
-"""Builds the view of a message that rules evaluate, when it is posted and on its way."""
+"""Builds the views of a message that rules evaluate: as posted, in transit, and as a response."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def party_of(service: Service) -> NamedService:
 
 
 def posted_subject(admitted: Admitted, directory: Directory, form: str = "", budget: Budget | None = None) -> Subject:
-    """A message as posted."""
+    """Return a message as posted."""
     message = admitted.message
     header = RuleHeader(
         sender=party_of(admitted.sender),
@@ -54,7 +54,7 @@ def travelling_subject(
     directory: Directory,
     budget: Budget | None = None,
 ) -> Subject:
-    """A message on its way, with the parts and the context it has now."""
+    """Return a message in transit, with its current parts and context."""
     message = queued.message
     named = message.copies[queued.copy].named
     header = RuleHeader(
@@ -80,7 +80,7 @@ def view_for_service(node: Invocation, subject: Subject, directory: Directory) -
     """Return the message as an invoked service and its rules may see it.
 
     An in-transit service does not see the documents that the sender withholds from it, nor the arguments of others.
-    An isolated service sees a message from its isolator, and nothing of the wider route. A recipient, and the
+    An isolated service sees its isolator as the sender, and not the wider route. A recipient, and the
     services it includes, see no other recipients.
     """
     header, parts = subject.view.header, subject.view.parts
@@ -90,7 +90,7 @@ def view_for_service(node: Invocation, subject: Subject, directory: Directory) -
         sender = directory.services.get(header.sender.gcid)
         parts = readable_parts(parts, access_of(sender, _responsible_services(node), directory))
         header = _without_arguments(header)
-    if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # who else was written to is the sender's affair
+    if node.root.role is RuleRole.RECIPIENT and len(header.to) > 1:  # other recipients are hidden from it
         arguments = node.root.arguments if node.role is not RuleRole.IN_TRANSIT else ()
         header = replace(header, to=(Addressed(party=party_of(node.root.service), arguments=arguments),))
     header = _between_hidden_parties(header, node)
@@ -117,7 +117,7 @@ def _responsible_services(node: Invocation) -> Iterator[str]:
 def _between_hidden_parties(header: RuleHeader, node: Invocation) -> RuleHeader:
     """Redact the header of a response for one side, if requester and responder are hidden from each other."""
     if node.root.role is RuleRole.SENDER and header.shown_requester is not None:
-        expires_at_us = truncate_to_second(header.expires_at_us)  # it is the request's
+        expires_at_us = truncate_to_second(header.expires_at_us)  # taken from the request
         to = (Addressed(party=header.shown_requester),)
         return replace(header, to=to, reference="", expires_at_us=expires_at_us)
     if node.root.role is not RuleRole.SENDER and header.shown_sender is not None:
@@ -137,7 +137,7 @@ def _isolated(header: RuleHeader, node: Invocation, directory: Directory) -> Rul
         reference="",
         route=(),
         routing="",
-        posted_at_us=truncate_to_second(header.posted_at_us),  # by more exact ones it could be found among others
+        posted_at_us=truncate_to_second(header.posted_at_us),  # an exact time would identify the message
         expires_at_us=truncate_to_second(header.expires_at_us),
     )
 
@@ -167,7 +167,7 @@ def response_subject(
     shown_sender: str = "",
     budget: Budget | None = None,
 ) -> Subject:
-    """A response on its way to the service that asked, which takes ``shown_sender`` for its sender where one is given."""
+    """Return a response on its way to the requester, which sees ``shown_sender`` as the sender if that is set."""
     message = admitted.message
     header = RuleHeader(
         sender=party_of(admitted.sender),

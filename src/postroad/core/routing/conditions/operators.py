@@ -15,13 +15,13 @@ from postroad.core.routing.conditions.places import lookup_of
 from postroad.core.routing.conditions.values import READERS
 from postroad.errors import Refused
 
-COMPARED_CHARS = 100_000  # of element content that is compared with other element content
+COMPARED_CHARS = 100_000  # maximum length of element contents that are compared with each other
 
-OperatorTest = Callable[[PlaceContent, PlaceContent], bool]  # of the place, and of the other one where there is one
+OperatorTest = Callable[[PlaceContent, PlaceContent], bool]  # of the location and, if any, the other one
 
 
 def operator_test(comparison: ValueComparison) -> OperatorTest:
-    """Return the test of a comparison, or refuse one that cannot be made."""
+    """Return the test of a comparison; raises Refused if the comparison is not possible."""
     match comparison.operator:
         case Comparing.EXISTS:
             return lambda found, _: bool(found)
@@ -36,7 +36,7 @@ def operator_test(comparison: ValueComparison) -> OperatorTest:
 
 
 def _inequality(comparison: ValueComparison) -> OperatorTest:
-    """Something is there, at both places where there are two, and nothing is equal."""
+    """Return a test that holds if every location has a value and no values are equal."""
     equal = _equality(comparison)
     if comparison.other is None:
         return lambda found, other: bool(found) and not equal(found, other)
@@ -94,7 +94,7 @@ def _names(found: PlaceContent) -> frozenset[str]:
 
 
 def _written_out(contents: Iterable[Canonical]) -> set[str]:
-    """Return contents as texts; one that is too long to compare, or exceeds the share, equals nothing."""
+    """Return contents as texts; a content that is too long or exceeds the share is left out."""
     texts = {content(COMPARED_CHARS + 1) for content in contents}
     return {text for text in texts if 0 < len(text) <= COMPARED_CHARS}
 
@@ -116,7 +116,7 @@ def _ordering(comparison: ValueComparison) -> OperatorTest:
 
 
 def _ordered(values: set[Any], others: set[Any], less: bool) -> bool:
-    """Whether any value on one side is in that order to any value on the other."""
+    """Whether any value is less (or greater) than any of the others."""
     if not values or not others:
         return False
     return bool(min(values) < max(others)) if less else bool(max(values) > min(others))

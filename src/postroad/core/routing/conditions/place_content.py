@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-Canonical = Callable[[int], str]  # a content in its canonical form, cut to so many characters
+Canonical = Callable[[int], str]  # returns canonical content, cut to this many characters
 
 SHOWN_CHARS = 200
 MAX_SHOWN = 20
-CUT = "…"  # stands behind what was cut
+CUT = "…"  # marks a cut text
 
 
 class PlaceValue(NamedTuple):
@@ -23,7 +23,7 @@ class PlaceValue(NamedTuple):
 
 
 class PlaceContent:
-    """Everything that one place holds, several nodes where a path leads to several."""
+    """Everything at one location; a path may lead to several nodes."""
 
     __slots__ = ("contents", "names", "texts")
 
@@ -36,7 +36,7 @@ class PlaceContent:
     ) -> None:
         self.texts = texts
         self.contents = contents  # of the nodes that have element content
-        self.names = names  # for services: every name they go by, in lower case
+        self.names = names  # for services: all their names, in lower case
 
     def __bool__(self) -> bool:
         return bool(self.texts or self.contents)
@@ -56,8 +56,8 @@ class PlaceContent:
 
 
 def _shown(texts: tuple[str, ...]) -> tuple[str, ...]:
-    """Texts as they are kept in an explanation: a cut one is one longer than allowed, and so is a cut list."""
-    # str, because a number of JSON is a text of its own kind, which is not kept as such.
+    """Return texts as stored in an explanation; a cut text or list has one item more than the limit."""
+    # str, because JsonNumber is not stored as such.
     shown = tuple(str(text) if len(text) <= SHOWN_CHARS else text[:SHOWN_CHARS] + CUT for text in texts[:MAX_SHOWN])
     return shown if len(texts) <= MAX_SHOWN else (*shown, CUT)
 

@@ -29,18 +29,18 @@ PLACES_CACHED = 10_000
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """A compiled place."""
+    """A compiled location."""
 
     key: str
     find: Callable[[Subject], PlaceContent]
-    names: bool = False  # its values name services or organizations, and are compared without regard to case
-    in_documents: bool = False  # so all services find the same there
-    by_schema: bool = False  # but for those whose schemas give attributes a default value
+    names: bool = False  # its values name services or organizations; case is ignored
+    in_documents: bool = False  # so all services see the same values …
+    by_schema: bool = False  # … except services whose schemas set default attributes
 
 
 @lru_cache(maxsize=PLACES_CACHED)
 def lookup_of(place: ValueLocation) -> Lookup:
-    """Compile a location, or refuse it with the reason."""
+    """Compile a location; raises Refused with the reason if it is invalid."""
     if place.where is MessageSection.HEADER:
         return _header(place)
     if place.path.startswith("/"):

@@ -18,9 +18,9 @@ from postroad.core.routing.paths.schema_defaults import DefaultAttributes, no_de
 
 __all__ = ["CONTENT", "NAMES", "Addressed", "NamedService", "RuleHeader", "Subject"]
 
-CONTENT = " (content)"  # behind a place's key: what was seen of element content there
-FEW_TEXTS = 8  # that are compared without counting them
-NAMES = " (names)"  # behind a place's key: every name of the services seen there
+CONTENT = " (content)"  # suffix of a location key: the element content that was read
+FEW_TEXTS = 8  # number of texts that are compared without counting them
+NAMES = " (names)"  # suffix of a location key: all names of the services that were read
 
 
 class Subject:
@@ -40,7 +40,7 @@ class Subject:
         self.service = ""
         self.looked_at: dict[str, PlaceContent] = {}
         self.shares = self.documents.shares
-        self.shared: dict[str, PlaceContent] = {}  # what any view has found in documents
+        self.shared: dict[str, PlaceContent] = {}  # document contents that any view has read
 
     def seen_by(
         self,
@@ -93,7 +93,7 @@ class Subject:
         found = self.shared.get(lookup.key)
         if found is None:
             found = lookup.find(self)
-            if not self.shares.is_looked_up:  # what one service may not look at any more, another may
+            if not self.shares.is_looked_up:  # another organization's share may not be used up
                 self.shared[lookup.key] = found
         return found
 
@@ -102,7 +102,7 @@ class Subject:
         return self.documents.budget
 
     def may_compare(self, found: PlaceContent) -> bool:
-        """Whether a condition may still compare what was found, one text after the other."""
+        """Whether a condition may still compare this content, one text after the other."""
         return len(found.texts) <= FEW_TEXTS or self.shares.may_compare(len(found.texts))
 
     def may_match(self, found: PlaceContent) -> bool:
@@ -115,13 +115,13 @@ class Subject:
 
     @property
     def faults(self) -> tuple[str, ...]:
-        """Return why documents could not be read fully, as far as this view caused it."""
+        """Return why this view could not read documents completely."""
         overfull = [self.documents.overfull[key] for key in self.looked_at if key in self.documents.overfull]
         return (*self.documents.faults, *overfull, *self.shares.faults)
 
     @property
     def seen(self) -> dict[str, tuple[str, ...]]:
-        """Return what was looked at so far, by location key, with long texts and lists cut."""
+        """Return the values read so far by location key, with long texts and lists cut."""
         self.documents.shares = self.shares
         seen: dict[str, tuple[str, ...]] = {}
         for key, found in self.looked_at.items():

@@ -32,7 +32,7 @@ def read_string(text: str) -> str:
 
 
 def read_number(text: str) -> Decimal | None:
-    """The number that the text is, white space around it aside."""
+    """Return the number in a text, ignoring surrounding white space; None if it is not a number."""
     stripped = text.strip(" \t\r\n")
     if len(stripped) > NUMBER_CHARS or not _NUMBER.fullmatch(stripped):
         return None
@@ -40,7 +40,7 @@ def read_number(text: str) -> Decimal | None:
 
 
 def read_date(text: str) -> int | None:
-    """Nanoseconds since the year 1 of an XML Schema date or dateTime; a date is the moment it begins."""
+    """Return an XML Schema date or dateTime in nanoseconds since year 1; a date counts as its first moment."""
     if len(text) > 4 * NUMBER_CHARS:
         return None
     stripped = text.strip(" \t\r\n")

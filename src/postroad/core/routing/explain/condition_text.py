@@ -1,4 +1,4 @@
-"""Conditions in words: what each one compares, whether it held, and what it saw.
+"""Conditions in words: what each one compares, its result, and the values it read.
 
 Only the values that were read are stored with a message, not the result of each condition. Rule: the condition is
 evaluated again by the code that evaluated it then; where the stored values were truncated too much to be sure, no
@@ -94,7 +94,7 @@ def _shown(place: ValueLocation, seen: SeenTexts) -> tuple[str, ...]:
     return (*seen.get(key, ()), *seen.get(key + CONTENT, ()))
 
 
-# ---- judged again ----------------------------------------------------------------------------------------------------
+# ---- evaluated again -------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -173,7 +173,7 @@ def _is_short(comparison: ValueComparison) -> bool:
 
 
 def condition_text(comparison: ValueComparison) -> str:
-    """A comparison in words: ``body /Order/Total (as number) is greater than 1000``."""
+    """Return a comparison in words: ``body /Order/Total (as number) is greater than 1000``."""
     kind = "" if comparison.type is ValueType.STRING else f" (as {comparison.type.value})"
     words = f"{place_text(comparison.place)}{kind} {_WORDS[comparison.operator]}"
     if comparison.other is not None:

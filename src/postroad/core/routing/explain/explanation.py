@@ -1,4 +1,4 @@
-"""The stored explanation of a route: the rules that were tried, what they saw and did.
+"""The stored explanation of a route: the rules that were tried, the values they read, and their actions.
 
 Rule: the explanation is recorded while the route is calculated, not reconstructed afterwards. It is stored with the
 message's body, because it quotes the message, and retention deletes both together.
@@ -20,7 +20,7 @@ from postroad.core.model.rule import RuleRole
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.explain.condition_text import ExplainedCondition
 
-FOREIGN_RULE = "of another organization"  # stands for the name of a rule that is not the reader's to know
+FOREIGN_RULE = "of another organization"  # replaces the name of a rule that is hidden from the reader
 
 
 class RuleTried(Struct, frozen=True, array_like=True):
@@ -35,11 +35,11 @@ class ServiceTried(Struct, frozen=True, array_like=True):
 
     service: str  # GCID
     role: RuleRole
-    invoker: str  # GCID of who brought it in; empty for the sender
+    invoker: str  # GCID of the service that included it; empty: the sender
     rules: tuple[RuleTried, ...]
-    seen: dict[str, tuple[str, ...]]  # what the conditions looked at, and the values found there
+    seen: dict[str, tuple[str, ...]]  # the values that conditions read, by location key
     faults: tuple[str, ...] = ()  # documents that could not be read
-    isolated_by: str = ""  # GCID of who keeps the service to itself
+    isolated_by: str = ""  # GCID of the service that isolates it
 
 
 pack_tried: Callable[[tuple[ServiceTried, ...]], bytes] = msgspec.msgpack.Encoder().encode
@@ -48,7 +48,7 @@ unpack_tried: Callable[[bytes], tuple[ServiceTried, ...]] = msgspec.msgpack.Deco
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedRule:
-    """A rule that was tried; ``told`` is its explained condition, None if that is no longer known."""
+    """A rule that was tried; ``told`` is its condition in words, None if the condition is no longer known."""
 
     name: str
     version: int
@@ -73,19 +73,19 @@ class ExplainedService:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ExplainedInvocation:
-    """A node of the itinerary as a tree; ``place`` is its turn on the route, None for one that is not delivered to."""
+    """A node of the itinerary as a tree; ``place`` is its position on the route, None if nothing is delivered to it."""
 
     service: str  # address
     gcid: str
     place: int | None
-    rule: str  # name of the invoker's rule that brought it in; empty: named by the sender
+    rule: str  # name of the invoker's rule that included it; empty: named by the sender
     arguments: tuple[Argument, ...]
     topic: str
-    payer: str  # address of the service that took over the cost
+    payer: str  # address of the service that pays
     isolated: bool
     absorbs: bool
     dynamic: bool
-    redirected: bool  # stands instead of the one above it
+    redirected: bool  # replaces the node above it
     children: tuple[ExplainedInvocation, ...] = ()
 
 
@@ -95,7 +95,7 @@ class ExplainedCopy:
     code: str
     detail: str
     route: tuple[str, ...]  # addresses in the order of delivery
-    tree: tuple[ExplainedInvocation, ...]  # what the sender brought in, the recipient last
+    tree: tuple[ExplainedInvocation, ...]  # what the sender included, the recipient last
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,9 +107,9 @@ class RouteExplanation:
     directory: int  # the version of the directory whose rules were in force
     services: tuple[ExplainedService, ...]  # in the order in which they were tried
     copies: tuple[ExplainedCopy, ...]
-    code: str = ""  # why the post as a whole was, or would be, refused
+    code: str = ""  # why the whole post was, or would be, refused
     detail: str = ""
-    forgotten: bool = False  # what was tried is no longer kept, only the route
+    forgotten: bool = False  # only the route is still stored, not the rules that were tried
 
 
 class RouteReader(Protocol):

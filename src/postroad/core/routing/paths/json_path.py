@@ -41,7 +41,7 @@ def read_json_path(text: str) -> JsonPath:
     if len(text) > PATH_CHARS:
         raise bad_path(f"the path has {len(text)} characters; at most {PATH_CHARS} are allowed")
     steps: list[JsonStep] = []
-    position = 1  # behind the $
+    position = 1  # after the $
     while position < len(text):
         found = _STEP.match(text, position)
         if found is None:
@@ -67,7 +67,7 @@ def _step(found: re.Match[str]) -> JsonStep:
 
 
 def select_json(root: object, path: JsonPath, look: Look = count_nothing) -> list[object]:
-    """The values that the path leads to."""
+    """Return the values that the path selects."""
     nodes = [root]
     for step in path.steps:
         look(len(nodes))
@@ -95,7 +95,7 @@ def _found(nodes: Iterable[object], step: JsonStep, look: Look) -> Iterator[obje
 
 
 def _containers(nodes: Iterable[object], look: Look) -> Iterator[object]:
-    """The nodes and everything below them that has members, each once."""
+    """Yield the nodes and all their descendants that have members, each once."""
     waiting = [node for node in nodes if isinstance(node, (dict, list))]
     waiting.reverse()
     visited: set[int] = set()

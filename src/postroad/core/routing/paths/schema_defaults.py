@@ -44,7 +44,7 @@ NOTHING_DECLARED = ElementDeclaration({}, {})
 
 
 class AttributeDefaults:
-    """The default attributes of one schema, found by the names that lead from a document's root to an element."""
+    """The default attributes of one schema, by the names from a document's root down to an element."""
 
     __slots__ = ("_globals", "_known", "_qualified_attributes", "_qualified_elements", "_target", "elsewhere")
 
@@ -65,7 +65,7 @@ class AttributeDefaults:
         return _Name("element", root) in self._globals
 
     def value(self, chain: Sequence[str], attribute: str) -> str | None:
-        """The default of an attribute, for an element named by its own and all outer elements' names, the root's first."""
+        """Return the default of an attribute; ``chain`` has the names of all elements from the root to the element."""
         declared = self.root(chain[0]) if chain else NOTHING_DECLARED
         for name in chain[1:]:
             declared = self.child(declared, name)
@@ -98,7 +98,7 @@ class AttributeDefaults:
         return ElementDeclaration({name: value for name, value in defaults.items() if value is not None}, children)
 
     def _inside(self, element: Tree) -> Iterator[Tree]:
-        """The attribute and element declarations that count for an element, those nearest to it first."""
+        """Yield the attribute and element declarations that apply to an element, nearest first."""
         waiting = self._type_of(element)
         visited: set[Tree] = set()
         while waiting and len(visited) <= MAX_RESOLVED:
@@ -119,7 +119,7 @@ class AttributeDefaults:
         return list(element.iterchildren(XS + "complexType"))
 
     def _led_to(self, node: Tree) -> list[Tree]:
-        """Return the nodes whose declarations count: the node, its base type, and the group it refers to."""
+        """Return the nodes whose declarations apply: the node, its base type, and the group it refers to."""
         found = [node] if node.tag in _BELOW else []
         if node.tag in (XS + "extension", XS + "restriction"):
             found += self._global("complexType", node, node.get("base", ""))
@@ -158,11 +158,11 @@ class AttributeDefaults:
 
 
 def _elsewhere(schema: Tree) -> tuple[str, int] | None:
-    """Return how, and in which line, a schema refers to another file; None if it does not."""
+    """Return how, and in which line, a schema refers to another file; None if it refers to none."""
     for kind in ("include", "import", "redefine", "override"):
         node = next(schema.iterchildren(XS + kind), None)
         if node is not None and (kind != "import" or node.get("schemaLocation")):
-            line: int | None = node.sourceline  # type: ignore[assignment]  # the stubs do not know what it is
+            line: int | None = node.sourceline  # type: ignore[assignment]  # not typed in the stubs
             return kind, line or 0
     return None
 
@@ -173,7 +173,7 @@ def _given(node: Tree) -> tuple[str] | None:
 
 
 def _resolved(near: Tree, name: str) -> str:
-    """A name with a prefix as a qualified name, by the namespaces that are declared around it."""
+    """Return the qualified name for a prefixed name, by the namespace declarations in scope."""
     prefix, colon, local = name.rpartition(":")
     namespace = near.nsmap.get(prefix if colon else None)
     return f"{{{namespace}}}{local}" if namespace else local
@@ -181,7 +181,7 @@ def _resolved(near: Tree, name: str) -> str:
 
 @lru_cache(maxsize=SCHEMAS_CACHED)
 def read_schema(xsd: str) -> AttributeDefaults:
-    """Return the default attributes of a schema, or refuse one that cannot be read; references are not followed."""
+    """Return the default attributes of a schema, without following references; raises Refused if it cannot be read."""
     try:
         schema = parse(xsd.encode("utf-8", "surrogatepass"))
     except Refused as refusal:
@@ -192,7 +192,7 @@ def read_schema(xsd: str) -> AttributeDefaults:
 
 
 def check_alone(xsd: str) -> None:
-    """Refuse a schema that cannot be read, or that would have to be read with others to know its default attributes."""
+    """Refuse a schema that cannot be read, or whose default attributes depend on other schemas."""
     read = read_schema(xsd)
     if read.elsewhere:
         kind, line = read.elsewhere
@@ -211,7 +211,7 @@ class DoctypeDefaults(NamedTuple):
 
 
 class DefaultAttributes:
-    """The schemas and DTDs of a service, by their names, as far as rules read default attributes from them."""
+    """The default attributes in the schemas and DTDs of a service, by their names."""
 
     __slots__ = ("_dtds", "_schemas")
 
@@ -220,7 +220,7 @@ class DefaultAttributes:
         self._dtds = dtds
 
     def __call__(self, schema: str, root: str) -> AttributeDefaults | None:
-        """Return the schema of a name or, without one, the only one that declares a root element with this name."""
+        """Return the named schema or, without a name, the only schema that declares this root element."""
         if schema:
             content = self._schemas.get(schema.casefold())
             return None if content is None else read_schema(content)
@@ -228,7 +228,7 @@ class DefaultAttributes:
         return declaring[0] if len(declaring) == 1 else None
 
     def attributes(self, schema: str, root: str, doctyped: DoctypeDefaults | None) -> Attributes | None:
-        """Return how the attributes of a document are read; None where nothing gives any of them a default."""
+        """Return how the attributes of a document are read; None if there are no default attributes."""
         found = self(schema, root)
         by_schema = None if found is None else attributes_with(found)
         dtd = self._dtd(schema, doctyped)
@@ -238,7 +238,7 @@ class DefaultAttributes:
         return _attributes_by_dtd(by_schema, internal, dtd)
 
     def _dtd(self, schema: str, doctyped: DoctypeDefaults | None) -> Defaults:
-        """Return the DTD that a place names or, without one, the one that the document's system identifier ends with."""
+        """Return the DTD that a location names or, without a name, the one that the document's system identifier ends with."""
         wanted = schema or (doctyped.system_id.rpartition("/")[2] if doctyped is not None else "")
         content = self._dtds.get(_without_ending(wanted)) if wanted else None
         return {} if content is None else read_dtd(content)
@@ -252,7 +252,7 @@ def _without_ending(name: str) -> str:
 
 
 def default_attributes_of(service: str, directory: Directory) -> DefaultAttributes:
-    """Return how the rules of a service (given by its GCID) find default attributes; remembered in the snapshot."""
+    """Return the default attributes for the rules of a service (GCID); cached in the snapshot."""
     key = ("default attributes", service)
     known: DefaultAttributes | None = directory.cache.get(key)
     if known is None:
@@ -268,7 +268,7 @@ def _lookup(service: str, directory: Directory) -> DefaultAttributes:
 
 
 def _attributes_by_dtd(by_schema: Attributes | None, internal: Defaults, dtd: Defaults) -> Attributes:
-    """Read attributes with the defaults of a DTD; the internal subset comes before it, and a schema before both."""
+    """Read attributes with the defaults of a DTD; the internal subset has priority, and a schema over both."""
 
     def attributes(node: Tree) -> Mapping[str, str]:
         present: Mapping[str, str] = node.attrib if by_schema is None else by_schema(node)  # type: ignore[assignment]
@@ -279,7 +279,7 @@ def _attributes_by_dtd(by_schema: Attributes | None, internal: Defaults, dtd: De
 
 
 def attributes_with(defaults: AttributeDefaults) -> Attributes:
-    """Reads an element's attributes, those included that are left out and have a default; for one document."""
+    """Return a function that reads an element's attributes, including defaults; for one document."""
     declared: dict[Tree, ElementDeclaration] = {}
 
     def declared_for(node: Tree) -> ElementDeclaration:
@@ -295,7 +295,7 @@ def attributes_with(defaults: AttributeDefaults) -> Attributes:
 
     def attributes(node: Tree) -> Mapping[str, str]:
         given = declared_for(node).defaults
-        present: Mapping[str, str] = node.attrib  # type: ignore[assignment]  # the stubs allow for names in bytes
+        present: Mapping[str, str] = node.attrib  # type: ignore[assignment]  # the stubs also allow bytes
         return {**given, **present} if given else present
 
     return attributes

@@ -48,14 +48,14 @@ class Equality:
     literal: str
 
 
-Predicate = int | Equality  # a position is a number, the last one is LAST
+Predicate = int | Equality  # a number is a position; LAST is the last one
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PathStep:
     finds: Finds
     descends: bool
-    name: str  # as lxml writes it: {namespace}local, {namespace}*, local or *
+    name: str  # in lxml's notation: {namespace}local, {namespace}*, local or *
     predicates: tuple[Predicate, ...] = ()
 
     @property
@@ -65,7 +65,7 @@ class PathStep:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class XmlPath:
-    steps: tuple[PathStep, ...]  # the last one may find attributes or texts, all others find elements
+    steps: tuple[PathStep, ...]  # the last one may select attributes or texts, all others select elements
 
     @property
     def finds(self) -> Finds:

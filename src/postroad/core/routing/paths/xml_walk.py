@@ -1,4 +1,4 @@
-"""Paths followed through XML documents, with XPath's meaning.
+"""Evaluates XML paths on documents, with XPath's meaning.
 
 Rule: every step and every predicate is at most one walk through the document. Every visited node is counted,
 ancestors included, and a step that finds too many nodes is aborted. So neither a hostile document nor a careless path
@@ -15,11 +15,11 @@ from postroad.core.codecs.xml import Tree
 from postroad.core.routing.paths.xml_path import LAST, Equality, Finds, PathStep, XmlPath
 
 MAX_NODES = 10_000
-CHILDREN_A_LOOK = 8  # children that are passed by name, in C, in the time of one look
-CHARS_A_LOOK = 200  # characters that are decoded and compared in the time of one look
+CHILDREN_A_LOOK = 8  # children compared by name, in C, in the time of one visit
+CHARS_A_LOOK = 200  # characters decoded and compared in the time of one visit
 
 Attributes = Callable[[Tree], Mapping[str, str]]  # of an element, those with default values included
-Look = Callable[[int], None]  # called with the nodes that a step passes; raises TooManyNodes at the limit
+Look = Callable[[int], None]  # called with the number of visited nodes; raises TooManyNodes at the limit
 _Node = TypeVar("_Node")
 
 
@@ -28,13 +28,13 @@ def count_nothing(_nodes: int) -> None:
 
 
 class TooManyNodes(Exception):
-    """A step found more nodes than are looked at."""
+    """A step found more nodes than the limit."""
 
 
 def select_elements(root: Tree, path: XmlPath, attributes: Attributes, look: Look = count_nothing) -> list[Tree]:
-    """The elements that a path, or the steps of one before its attributes or texts, leads to."""
+    """Return the elements that a path selects, ignoring a last step to attributes or texts."""
     steps = path.steps if path.finds is Finds.ELEMENTS else path.steps[:-1]
-    if not steps:  # //@id and //text() look below the document itself
+    if not steps:  # //@id and //text() start at the document itself
         return [root]
     nodes = _from_document(root, steps[0], attributes, look)
     for step in steps[1:]:
@@ -45,7 +45,7 @@ def select_elements(root: Tree, path: XmlPath, attributes: Attributes, look: Loo
 
 
 def select_texts(root: Tree, path: XmlPath, attributes: Attributes, look: Look = count_nothing) -> list[str]:
-    """The attributes' values or the texts that the path leads to."""
+    """Return the attribute values or texts that the path selects."""
     step = path.steps[-1]
     if len(path.steps) == 1 and not step.descends:
         return []  # a document itself has neither attributes nor texts
@@ -75,7 +75,7 @@ def _below(nodes: list[Tree], step: PathStep, attributes: Attributes, look: Look
 
 
 def _candidates(node: Tree, step: PathStep) -> list[Tree]:
-    """The children among which predicates choose; no more of them than a position lets count."""
+    """Return the children to which predicates apply, up to the position that a predicate names."""
     first = step.predicates[0]
     if first == LAST:
         return list(islice(node.iterchildren(step.name, reversed=True), 1))
@@ -85,7 +85,7 @@ def _candidates(node: Tree, step: PathStep) -> list[Tree]:
 
 
 def _chosen(found: list[Tree], step: PathStep, attributes: Attributes, look: Look) -> list[Tree]:
-    """Descendants that pass the predicates; a position counts among the children of one parent, as in XPath."""
+    """Return the descendants that meet the predicates; positions count the children of one parent, as in XPath."""
     if not step.counts:
         return _filtered(found, step, attributes, look)
     families: dict[Tree | None, list[Tree]] = {}
@@ -166,7 +166,7 @@ def _values(nodes: Iterable[Tree], name: str, attributes: Attributes) -> Iterato
 
 
 def matches_name(tag: str, name: str) -> bool:
-    """Whether a qualified name passes a name test."""
+    """Whether a qualified name matches a name test."""
     return tag == name or name == "*" or (name[-1] == "*" and tag.startswith(name[:-1]))
 
 

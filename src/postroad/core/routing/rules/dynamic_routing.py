@@ -46,14 +46,14 @@ def _expanded(route: Route, place: int, elaboration: RuleEvaluation, sender: Ser
     known_services = elaboration.directory.services
     on_the_way = [
         known_services.get(one.service) for one in (*hops, *logical)
-    ]  # who was passed has seen the message too
+    ]  # the services already passed have seen the message too
     kept = isolated_on_route(sender, (*hops, *logical), elaboration.directory)
     check_promises(sender, tuple([service for service in on_the_way if service is not None]), kept)
     return Route(hops, logical)
 
 
 def _free_number(route: Route) -> int:
-    """A number that no invocation of this copy has yet."""
+    """Return an unused invocation number of this copy."""
     return max(hop.context.id for hop in (*route.hops, *route.logical) if hop.context is not None) + 1
 
 
@@ -80,12 +80,12 @@ class _InvocationChain:
         self._ancestry = Ancestry(route.hops, route.logical)
         self._directory = directory
         self._sender = Invocation(sender, RuleRole.SENDER)
-        # The recipient last, and before it those that took its place one after the other.
+        # The services that redirected to the recipient in order, and the recipient last.
         self._recipients = [context.id for context in self._ancestry.upwards(len(route.hops) - 1)]
         self.numbers: dict[Invocation, int] = {self._sender: 0}
 
     def invocation(self, hop: Hop, context: Context, *, is_last: bool) -> Invocation:
-        """The invocation at this place, ready to have its rules tried."""
+        """Return the invocation at this place, ready for its rules to be evaluated."""
         role = RuleRole.RECIPIENT if is_last else RuleRole.IN_TRANSIT
         node = self._made(hop, context, role)
         node.dynamic = False

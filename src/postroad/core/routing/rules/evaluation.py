@@ -2,7 +2,7 @@
 
 Rules: all rules are evaluated under one snapshot of the directory. A service's rules are evaluated once for each time
 it is included, in their order. A service can include only services that it may send to. Loops, depth and length are
-limited, and the refusal names the chain that led there.
+limited, and a refusal contains the chain of services.
 """
 
 from __future__ import annotations
@@ -23,15 +23,15 @@ from postroad.core.routing.paths.schema_defaults import default_attributes_of
 from postroad.errors import Refused
 
 MAX_DEPTH = 10  # services in a chain of inclusions
-MAX_HOPS = 25  # services in a route, those that are not delivered to included
+MAX_HOPS = 25  # services in a route, including rules-only services
 
-_Tried = tuple[CompiledRule, bool, list[str]]  # whether it held, and what it did in words
+_Tried = tuple[CompiledRule, bool, list[str]]  # the rule, its result, and its actions in words
 
 HIDDEN_CHAIN = "A hidden service makes the route invalid; ask the recipient's owner to check its rules"
 
 
 def has_rules(service: Service, role: RuleRole, directory: Directory) -> bool:
-    """Whether the service has rules for this role; compiles none."""
+    """Whether the service has rules for this role; compiles nothing."""
     if not directory.rules:
         return False
     key = ("has rules", service.gcid, role)
@@ -63,7 +63,7 @@ def _enabled_rules(service: Service, role: RuleRole, directory: Directory) -> li
 
 
 class RuleEvaluation:
-    """One message on one snapshot; ``tried`` grows in the order in which rules are tried."""
+    """Evaluates rules for one message on one snapshot; ``tried`` lists them in the order of evaluation."""
 
     def __init__(self, directory: Directory, subject: Callable[[], Subject], routing: str = "") -> None:
         self.directory = directory
@@ -84,14 +84,14 @@ class RuleEvaluation:
         arguments: tuple[Argument, ...] = (),
         role: RuleRole = RuleRole.IN_TRANSIT,
     ) -> Invocation:
-        """An invocation of the service, with its rules left for later where it asks for that."""
+        """Return an invocation of the service; its rules are deferred if it routes dynamically."""
         one = Invocation(service, role, invoker, arguments)
         one.dynamic = self.is_dynamic(service)
         one.stands_for = find_provider(service, invoker.service, self.directory)
         return one
 
     def elaborate(self, roots: Iterable[Invocation]) -> None:
-        """Try the rules of the roots one after the other, then those of all that was included, depth first."""
+        """Evaluate the rules of the roots in order, then those of included services, depth first."""
         roots = list(roots)
         for root in roots:
             self.try_rules(root)
@@ -107,7 +107,7 @@ class RuleEvaluation:
             self.descend(node.target)
 
     def try_rules(self, node: Invocation) -> None:
-        """Try the rules of one service, and of the one it redirects to."""
+        """Evaluate the rules of one service, and of the service it redirects to."""
         if node.dynamic:
             return
         if has_rules(node.service, node.role, self.directory):
@@ -131,7 +131,7 @@ class RuleEvaluation:
                     self._act(node, compiled, did)
                     if compiled.stops:
                         break
-        finally:  # what was tried is reported also when an action makes the route invalid
+        finally:  # tried rules are reported even if an action makes the route invalid
             self.tried.append(self._told(node, subject, told))
 
     def _told(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:
@@ -246,7 +246,7 @@ def find_provider(service: Service, invoker: Service, directory: Directory) -> s
 
 
 def check_chain(node: Invocation, service: Service) -> None:
-    """Refuse a service that the chain of inclusions comes back to, or that would make it too long."""
+    """Refuse a service that is already in the chain of inclusions, or that makes the chain too long."""
     chain = node.chain
     if any(one.gcid == service.gcid for one in chain):
         raise Refused("route.loop", f"The route is a loop: {_chain_text((*chain, service))}")
@@ -256,7 +256,7 @@ def check_chain(node: Invocation, service: Service) -> None:
             f"Services insert each other {len(chain) + 1} levels deep; at most {MAX_DEPTH} are allowed: "
             f"{_chain_text((*chain, service))}",
         )
-    if node.root.size() > MAX_HOPS:  # the root is the sender, who is no hop, or the recipient, with one more to come
+    if node.root.size() > MAX_HOPS:  # the root is the sender, which is not a hop, or the recipient, plus the new one
         raise route_too_long(_chain_text((*chain, service)))
 
 

@@ -1,7 +1,7 @@
-"""Routes a response back to the requester, through services that asked to see it.
+"""Routes a response back to the requester, through the services that requested to receive it.
 
 Rules: a response may always return to the requester. Contexts of the request's route are restored for services that
-see the response too. An error that an invoker absorbed is not reported further up.
+receive the response too. An error that an invoker absorbed is not reported further up.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from postroad.errors import Refused
 
 
 class ReturnRoute(NamedTuple):
-    """A response's copy, what its receiver sees as sender and status, and what was tried to find the way."""
+    """A response's copy, the sender and status that its receiver sees, and the rules that were tried."""
 
     copy: Copy
     shown_sender: str
@@ -41,7 +41,7 @@ class ReturnRoute(NamedTuple):
 def return_route(
     admitted: Admitted, queued: Queued, requester: Service, directory: Directory, budget: Budget | None = None
 ) -> ReturnRoute:
-    """The way back for the response to this delivery; raises Refused when it is not valid."""
+    """Return the route of the response to this delivery; raises Refused if the route is not valid."""
     shown_sender, status = _as_seen_above(admitted, queued)
     watching = [hop for hop in reversed(queued.hops[: queued.hop]) if _asks_for_returns(hop, directory)]
     ruled = has_rules(admitted.sender, RuleRole.SENDER, directory) or has_rules(
@@ -98,7 +98,7 @@ def _elaborated(
     sender = Invocation(admitted.sender, RuleRole.SENDER)
     elaboration.elaborate([sender])
     recipient = elaboration.bring_in(requester, sender, (), RuleRole.RECIPIENT)
-    recipient.stands_for = ""  # it asked itself, so the answer is for itself
+    recipient.stands_for = ""  # the response is for the requester itself, not for the provider it represents
     elaboration.elaborate([recipient])
     check_delivered(recipient)
     roots = [*sender.after, *[_seen_again(hop, directory) for hop in watching], recipient]
@@ -112,7 +112,7 @@ def _elaborated(
 
 
 def _seen_again(hop: Hop, directory: Directory) -> Invocation:
-    """A service of the way out that asked to see what comes back, in the context it had."""
+    """Return the invocation of a service that also receives the response, in its context of the request."""
     invoking = directory.services.get(hop.invoker)
     invoker = Invocation(invoking, RuleRole.SENDER) if invoking is not None else None
     service = directory.services[hop.service]

@@ -1,6 +1,6 @@
 """Checks a rule when it is saved, and reports all its errors.
 
-Rule: a rule without errors compiles, and cannot make a route invalid by anything that the rule itself determines.
+Rule: a rule without errors compiles, and never makes a route invalid by what the rule itself specifies.
 Each error names its location as a pointer into the rule's JSON form. All errors are found at once, except that
 patterns after the first refused one are not checked, since detecting a pattern that is too large is expensive.
 """
@@ -44,7 +44,7 @@ DESCRIPTION_CHARS = 4_000
 
 
 class RuleError(NamedTuple):
-    """Something wrong in a rule, and its place as a JSON pointer."""
+    """An error in a rule, and its location as a JSON pointer."""
 
     pointer: str
     detail: str

@@ -136,21 +136,24 @@ def apply_document(content: Mapping[str, Any], directory: Directory | None = Non
 
 def remove_credentials(content: Mapping[str, Any]) -> dict[str, Any]:
     """Return the document without credentials; invalid parts are left for the reader to report."""
-    houses = content.get("organizations")
-    if not isinstance(houses, dict):
+    organizations = content.get("organizations")
+    if not isinstance(organizations, dict):
         return dict(content)
-    return {**content, "organizations": {name: _open_organization(house) for name, house in houses.items()}}
+    return {
+        **content,
+        "organizations": {name: _open_organization(organization) for name, organization in organizations.items()},
+    }
 
 
-def _open_organization(house: Any) -> Any:
-    services = house.get("services") if isinstance(house, dict) else None
+def _open_organization(organization: Any) -> Any:
+    services = organization.get("services") if isinstance(organization, dict) else None
     if not isinstance(services, dict):
-        return house
+        return organization
     bare = {
         name: {key: value for key, value in service.items() if key != "credentials"} if isinstance(service, dict) else service
         for name, service in services.items()
     }  # fmt: skip
-    return {**house, "services": bare}
+    return {**organization, "services": bare}
 
 
 def _steady_ids(seed: str) -> Iterator[str]:

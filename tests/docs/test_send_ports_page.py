@@ -17,7 +17,7 @@ from postroad.core.model.snapshot import Directory
 from tests.samples.plans import planned
 
 PAGE = (Path(__file__).parents[2] / "docs/reference/send-ports.md").read_text()
-IN_WORDS = {"sender": "empty", "receiver": "empty", "standard": "recognised", "answersTo": "none", "batcher": "empty"}
+IN_WORDS = {"sender": "empty", "receiver": "empty", "standard": "detected", "answersTo": "none", "batcher": "empty"}
 
 
 def rows(title: str) -> dict[str, str]:

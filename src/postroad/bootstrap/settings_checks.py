@@ -1,0 +1,75 @@
+"""Checks between settings: each is a condition that must hold, and the error if it does not.
+
+Rule: an error begins with the name of its setting, so that values that could not be read are not reported twice.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from postroad.adapters.transport.permission import Permission
+
+if TYPE_CHECKING:
+    from postroad.bootstrap.settings import Settings
+
+
+def find_contradictions(settings: Settings) -> list[str]:
+    """Return one error for each condition that does not hold."""
+    checks = [
+        (settings.acceptance in ("local", "shared"), 'acceptance: must be "local" or "shared"'),
+        (settings.index in ("sqlite", "postgres", "memory"), 'index: must be "sqlite", "postgres" or "memory"'),
+        (settings.acceptance == "local" or settings.postgres, "postgres: needed for acceptance = shared"),
+        (settings.index != "postgres" or settings.postgres, "postgres: needed for index = postgres"),
+        (
+            settings.acceptance == "local" or settings.index == "postgres",
+            "index: must be postgres when acceptance is shared",
+        ),
+        (settings.acceptance == "local" or settings.secret, "secret: every node needs the same one (64 hex digits)"),
+        (not settings.secret or _is_hex(settings.secret), "secret: must be 64 hex digits"),
+        (bool(settings.tls_certificate) == bool(settings.tls_key), "tls_certificate and tls_key: set both or neither"),
+        (0 <= settings.port <= 65_535, "port: must be between 0 and 65535"),
+        (settings.message_bytes > 0, "message_bytes: must be positive"),
+        (settings.bulk_bytes >= settings.message_bytes, "bulk_bytes: must not be less than message_bytes"),
+        (settings.segment_bytes >= 1 << 16, "segment_bytes: must be at least 65536"),
+        (
+            settings.log_level in ("debug", "info", "warning", "error"),
+            "log_level: must be debug, info, warning or error",
+        ),
+        (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
+        (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
+        (
+            settings.registration in ("open", "approval", "closed"),
+            'registration: must be "open", "approval" or "closed"',
+        ),
+        (
+            min(settings.new_posts_per_s, settings.new_stored_bytes, settings.new_queued_messages) >= 0,
+            "new_posts_per_s, new_stored_bytes and new_queued_messages: must not be negative",
+        ),
+        (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
+        (settings.queued_messages >= 0, "queued_messages: must not be negative"),
+        (settings.registrations_per_day >= 0, "registrations_per_day: must not be negative"),
+        (settings.open_support_requests >= 0, "open_support_requests: must not be negative"),
+        (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
+        (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
+        (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),
+        (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
+    ]
+    return [fault for holds, fault in checks if not holds] + _find_push_errors(settings)
+
+
+def _find_push_errors(settings: Settings) -> list[str]:
+    """Return errors in the networks that pushes may reach, such as a mistyped network that was read as a name."""
+    faults: list[str] = []
+    for name, lists in (
+        ("push_allow_private", (settings.push_allow_private, ())),
+        ("push_allow_http", ((), settings.push_allow_http)),
+    ):
+        try:
+            Permission.of(*lists)
+        except ValueError as error:
+            faults.append(f"{name}: {error}")
+    return faults
+
+
+def _is_hex(text: str) -> bool:
+    return len(text) == 64 and all(digit in "0123456789abcdefABCDEF" for digit in text)

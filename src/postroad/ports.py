@@ -98,6 +98,16 @@ class Journal(Protocol):
     async def close(self) -> None: ...
 
 
+class FollowerCursors(Protocol):
+    """The positions up to which followers have read the journal; not in the index, which can be rebuilt from it."""
+
+    async def load(self, name: str) -> JournalHead | None:
+        """Return the head after the last group that the follower has handled, or None for a new follower."""
+        ...
+
+    async def save(self, name: str, head: JournalHead) -> None: ...
+
+
 class Clock(Protocol):
     """Wall-clock and monotonic time; a simulator supplies its own."""
 

@@ -33,11 +33,11 @@ PARTNERS = """
     told as (
         select * from message_histories where day between $2 and $3 and code is null and answers_session is null
     ), sent as (
-        select day, 'to' as way, coalesce(other.organization, houses.organization, split_part(named, '/', 1)) as partner,
+        select day, 'to' as way, coalesce(other.organization, organizations.organization, split_part(named, '/', 1)) as partner,
                type, size, state
         from told join own on sender = own.service left join services other on named = other.service
-        left join (select distinct organization from services) houses
-                  on lower(split_part(named, '/', 1)) = lower(houses.organization)
+        left join (select distinct organization from services) organizations
+                  on lower(split_part(named, '/', 1)) = lower(organizations.organization)
     ), received as (
         select day, 'from' as way, type, size, state,
                case when lower(named) = lower(own.address) or named = own.service then other.organization end as partner

@@ -112,18 +112,20 @@ def latency(folder: Path, asked: RowFilter) -> MartReport:
 
 
 def partners(folder: Path, asked: RowFilter) -> MartReport:
-    names = ("partners",) if asked.house == ALL else ("message_histories", "services")
+    names = ("partners",) if asked.organization == ALL else ("message_histories", "services")
     marts = Marts(folder, *names)
     sums: defaultdict[tuple[str, str], Counter[int]] = defaultdict(Counter)
     days: defaultdict[date, Counter[str]] = defaultdict(Counter)
-    for day, first, second, *counts in marts.rows(PARTNERS_OF_ALL if asked.house == ALL else PARTNERS, *asked.values):
+    for day, first, second, *counts in marts.rows(
+        PARTNERS_OF_ALL if asked.organization == ALL else PARTNERS, *asked.values
+    ):
         pair = (first, second or UNNAMED)
         sums[pair].update(dict(enumerate(counts)))
-        days[day][f"{first} → {second}" if asked.house == ALL else f"{first} {pair[1]}"] += counts[0]
+        days[day][f"{first} → {second}" if asked.organization == ALL else f"{first} {pair[1]}"] += counts[0]
     ranked = sorted(sums.items(), key=lambda item: (-item[1][0], item[0]))
     rows = [(*pair, *[counts[place] for place in range(4)]) for pair, counts in ranked]
     shown = list_days(asked.first, asked.last)
-    pair_names = ("sender", "recipient") if asked.house == ALL else ("way", "partner")
+    pair_names = ("sender", "recipient") if asked.organization == ALL else ("way", "partner")
     return MartReport(
         title="Top partners",
         lead="The pairs of sender and recipient with the most requests and notifications; responses are not counted separately.",

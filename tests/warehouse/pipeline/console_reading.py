@@ -18,7 +18,7 @@ def check_that_the_console_reads_them(folder: Path) -> None:
     first, last = min(days), max(days)
 
     def made(name: str, house: str) -> MartReport:
-        return REPORTS[name](folder, RowFilter(house=house, first=first, last=last))
+        return REPORTS[name](folder, RowFilter(organization=house, first=first, last=last))
 
     used = sum(row["messages"] for row in tables.rows("usage"))
     assert (

@@ -49,13 +49,13 @@ class MissingMarts(Exception):
 class RowFilter:
     """The organization and the days of the requested rows."""
 
-    house: str  # ``ALL`` for operators only
+    organization: str  # ``ALL`` for operators only
     first: date
     last: date
 
     @property
     def values(self) -> tuple[str, date, date]:
-        return self.house, self.first, self.last
+        return self.organization, self.first, self.last
 
 
 class Marts:

@@ -128,7 +128,7 @@ async def apply_configuration(url: str, data: Path, keys: dict[str, Path]) -> st
         plan = await operator.plan(document)
         if plan.steps:
             await operator.apply(document, version=plan.version)
-    services = [one for house in document["organizations"].values() for one in house["services"].values()]
+    services = [one for organization in document["organizations"].values() for one in organization["services"].values()]
     rules = sum(len(service.get("rules", ())) for service in services)
     hosted = sum("hosted" in service for service in services)
     return (

@@ -25,7 +25,7 @@ def read_assets(document: dict[str, Any], folder: Path, file: str, faults: list[
     """Return the document with the contents of the files that its services' assets name."""
     reading = _Reading(folder, file, faults)
     resolved: dict[str, Any] = reading.below(
-        document, "organizations", lambda house: reading.below(house, "services", reading.service)
+        document, "organizations", lambda organization: reading.below(organization, "services", reading.service)
     )
     return resolved
 

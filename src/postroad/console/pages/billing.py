@@ -65,8 +65,8 @@ async def show_billing(request: Request, form: BillingForm) -> Response:
     console, organization = console_of(request), requested_organization(request)
     period = f"{_today(console):%Y-%m}"
     values: dict[str, Any] = {
-        "house": organization,
-        "houses": list_organizations(request),
+        "organization": organization,
+        "organizations": list_organizations(request),
         "period": period,
         "balances": _balances(console, organization)[:MAX_INVOICES],
         "today": _today(console),

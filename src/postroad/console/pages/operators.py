@@ -124,7 +124,7 @@ def _organization_of(request: Request) -> Organization:
 def _shown(request: Request, organization: Organization, **faults: str) -> Response:
     directory = console_of(request).directory
     values = {
-        "house": organization,
+        "organization": organization,
         "services": sorted(directory.services_of(organization.name), key=lambda one: one.address.casefold()),
         "people": sorted(directory.people_of(organization.name), key=lambda one: one.email.casefold()),
         "suspend_fault": "",

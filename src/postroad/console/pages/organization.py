@@ -83,7 +83,7 @@ def _shown(request: Request, **more: str) -> Response:
     organization = require_organization(caller, console.directory, caller.organization, Role.VIEWER)
     people = membership.list_members(caller, console.directory, organization.name)
     values = {
-        "house": organization,
+        "organization": organization,
         "people": [(one, has_password(console.directory, one)) for one in people],
         "roles": [role.value for role in Role],
         "may_change": caller.has_role(organization.name, Role.OWNER),

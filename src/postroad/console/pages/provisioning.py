@@ -60,7 +60,7 @@ def _shown(request: Request, named: str, service: str, fault: str = "") -> Respo
     organization = require_organization(caller, console.directory, caller.organization, Role.DEVELOPER)
     values = {
         "provider": provider,
-        "house": organization.name,
+        "organization": organization.name,
         "site": urlsplit(provider.provisioning_url).netloc,
         "service_name": service or provider.name,
         "proof": make_form_proof(console.network, caller, provider),

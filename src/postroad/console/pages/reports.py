@@ -36,7 +36,7 @@ async def show_report(request: Request) -> Response:
         "names": tuple(REPORTS),
         "asked": asked,
         "wish": f"?{urlencode(_query_of(asked))}",
-        "houses": list_organizations(request),
+        "organizations": list_organizations(request),
     }
     try:
         found = await _make_report(request, name, asked)
@@ -74,7 +74,7 @@ def requested_rows(request: Request) -> RowFilter:
     if first > last:
         first, last = last, first
     return RowFilter(
-        house=requested_organization(request), first=max(first, last - timedelta(days=MAX_DAYS - 1)), last=last
+        organization=requested_organization(request), first=max(first, last - timedelta(days=MAX_DAYS - 1)), last=last
     )
 
 
@@ -131,8 +131,8 @@ def _name(request: Request) -> str:
 
 def _query_of(asked: RowFilter) -> dict[str, str]:
     """Return the query parameters for the same rows."""
-    organization = {"organization": asked.house} if asked.house else {}
-    return {"from": asked.first.isoformat(), "to": asked.last.isoformat()} | organization
+    chosen = {"organization": asked.organization} if asked.organization else {}
+    return {"from": asked.first.isoformat(), "to": asked.last.isoformat()} | chosen
 
 
 def _day(text: str) -> date | None:

@@ -92,10 +92,10 @@ async def list_documents(
     network: Network, caller: Caller, organization: str = "", period: str = ""
 ) -> list[tuple[Invoice, Balance]]:
     """Return the documents that the caller may see, each with the balance of its invoice, by number."""
-    house = billed_organization(caller, network.directory, organization)
+    billed = billed_organization(caller, network.directory, organization)
     records = await _records(network)
-    balances = {item.invoice.number: item for item in records.balances("", house)}
-    documents = records.documents(check_period(period) if period else "", house)
+    balances = {item.invoice.number: item for item in records.balances("", billed)}
+    documents = records.documents(check_period(period) if period else "", billed)
     return [(item, balances[item.root]) for item in documents]
 
 

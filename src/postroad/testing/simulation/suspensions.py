@@ -26,22 +26,22 @@ async def suspend_at_random(
     for _ in range(times):
         await asyncio.sleep(chance.expovariate(times / whole_s))
         gcid = chance.choice(services)
-        by_house = chance.random() < 0.5
-        await _set_suspension(running, gcid, "unpaid", by_house=by_house)
+        of_organization = chance.random() < 0.5
+        await _set_suspension(running, gcid, "unpaid", of_organization=of_organization)
         from_us = running.clock.now_us()
         await asyncio.sleep(chance.choice(LASTING_S))
         ledger.suspended.append(SuspensionPeriod(gcid, from_us, running.clock.now_us()))
         ledger.events["suspensions"] += 1
-        await _set_suspension(running, gcid, "", by_house=by_house)
+        await _set_suspension(running, gcid, "", of_organization=of_organization)
 
 
-async def _set_suspension(running: SimulatedNetwork, gcid: str, reason: str, *, by_house: bool) -> None:
+async def _set_suspension(running: SimulatedNetwork, gcid: str, reason: str, *, of_organization: bool) -> None:
     """Suspend or end a suspension; repeats until the network confirms it."""
 
     async def question(network: Network) -> object:
         service = network.directory.services[gcid]
-        house = network.directory.organizations[service.organization.casefold()]
-        changed = replace(house, suspended=reason) if by_house else replace(service, suspended=reason)
+        organization = network.directory.organizations[service.organization.casefold()]
+        changed = replace(organization, suspended=reason) if of_organization else replace(service, suspended=reason)
         return await network.configuration.change("operator", [build_save(changed)], f"suspended: {reason}")
 
     while True:

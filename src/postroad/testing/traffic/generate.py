@@ -90,12 +90,12 @@ class Traffic:
             if incident.trouble is not Trouble.VOLUME:
                 continue
             day = (incident.day - self.plan.first_day).days
-            house = [one for one in everyone.senders if one.service.organization == incident.organization]
-            share = sum(one.weight for one in house) / everyone.sender_weights[-1]
+            members = [one for one in everyone.senders if one.service.organization == incident.organization]
+            share = sum(one.weight for one in members) / everyone.sender_weights[-1]
             usual = self.plan.messages * share * weights[day] / sum(weights)
             begin_us = self.plan.start_us + day * DAY_US
             for _ in range(int(usual * (BURST - 1))):
-                yield begin_us + random.randrange(DAY_US), random.choice(house)
+                yield begin_us + random.randrange(DAY_US), random.choice(members)
 
 
 def max_incidents(plan: TrafficPlan) -> int:

@@ -163,7 +163,7 @@ def test_a_month_is_closed_when_it_is_over_and_counted() -> None:
     over_us = 2**51
     month = replace(counted(), through=9, latest_us=0)
     check_is_over(PERIOD, month, BOOKS, now_us=over_us, head=9)
-    with pytest.raises(Refused, match="do not know the end"):
+    with pytest.raises(Refused, match="do not cover all of 2026-10"):
         check_is_over(PERIOD, month, BOOKS, now_us=over_us, head=10)
     check_is_over(PERIOD, replace(month, latest_us=over_us), BOOKS, now_us=over_us, head=10)
     with pytest.raises(Refused, match="not over yet"):

@@ -37,8 +37,8 @@ def begin(
     Prints the page of the PROVIDER on which you log in there. The provider confirms from its side, within 24 hours.
     """
     with connection.client() as client:
-        house = organization_of(client, organization)
-        begun = client.begin_provisioning(house, provider, service, return_path=return_path)
+        name = organization_of(client, organization)
+        begun = client.begin_provisioning(name, provider, service, return_path=return_path)
     out.value(begun)
     out.say(
         f"{begun['service']} ({begun['gcid']}) waits until {begun['expiresAt']} for {begun['provider']} to confirm."

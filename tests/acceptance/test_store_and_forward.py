@@ -107,7 +107,7 @@ def test_held_until_somebody_asks_over_a_crash_and_not_a_message_longer(network:
     assert answered == {"service": "Asked/Inbox", "going": 1, "notBefore": None}
     assert texts(receiving, path, 4)[3] == "4"
     said = succeeded("release", "Asked/Inbox", "--data", network.data)
-    assert said.startswith("Asked/Inbox: no message waits for a release")
+    assert said.startswith("Asked/Inbox: no message waits for release")
 
 
 def test_held_until_there_are_enough(network: Served, receiving: Receiver) -> None:

@@ -111,7 +111,7 @@ def test_a_month_is_billed_paid_and_reconciled(month: Month, tmp_path: Path) -> 
     documents = month.tells("close", PERIOD)
     assert would_be["total"] == next(one["total"] for one in documents if one["organization"] == house(month))
     month.bring_up()
-    assert "are right" in month.says("billing", "close", PERIOD)
+    assert "are correct" in month.says("billing", "close", PERIOD)
     (found,) = month.tells("reconcile", PERIOD)
     assert (found["differences"], found["invoices"]) == ([], len(documents))
     assert found["uses"] > 250

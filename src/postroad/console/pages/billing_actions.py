@@ -36,7 +36,7 @@ async def issue(request: Request) -> Response:
     except (MissingMarts, Refused) as fault:
         detail = fault.detail if isinstance(fault, Refused) else f"{fault} {fault.instruction} {fault.command}"
         return await show_billing(request, BillingForm(action="issue", fault=detail, values={"period": period}))
-    done = f"{len(issued)} documents issued for {period}." if issued else f"The invoices of {period} are right."
+    done = f"{len(issued)} documents issued for {period}." if issued else f"The invoices of {period} are correct."
     return redirect("/billing", done)
 
 

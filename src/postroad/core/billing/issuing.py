@@ -132,6 +132,6 @@ def parse_amount(text: str, currency: str) -> Decimal:
     except InvalidOperation:
         fits = False
     if not fits:
-        detail = f"{text[:40]!r} is no amount in {currency}; write it as 12.50"
+        detail = f"{text[:40]!r} is not an amount in {currency}; write it as 12.50"
         raise Refused("value.invalid", detail, pointer="/amount")
     return amount.quantize(Decimal(1).scaleb(-decimals(currency)))

@@ -166,7 +166,7 @@ def test_a_month_is_closed_when_it_is_over_and_counted() -> None:
     with pytest.raises(Refused, match="do not cover all of 2026-10"):
         check_is_over(PERIOD, month, BOOKS, now_us=over_us, head=10)
     check_is_over(PERIOD, replace(month, latest_us=over_us), BOOKS, now_us=over_us, head=10)
-    with pytest.raises(Refused, match="not over yet"):
+    with pytest.raises(Refused, match="has not ended yet"):
         check_is_over(PERIOD, month, BOOKS, now_us=0, head=9)
 
 
@@ -175,7 +175,7 @@ def test_a_month_is_closed_when_it_is_over_and_counted() -> None:
     [("0.001", "EUR"), ("1e3000", "EUR"), ("x", "EUR"), ("1e15", "EUR"), ("0.5", "JPY"), ("inf", "EUR")],
 )
 def test_an_amount_must_be_payable_in_its_currency(text: str, currency: str) -> None:
-    with pytest.raises(Refused, match=f"is no amount in {currency}"):
+    with pytest.raises(Refused, match=f"is not an amount in {currency}"):
         parse_amount(text, currency)
 
 

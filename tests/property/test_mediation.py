@@ -83,9 +83,9 @@ def test_with_its_setting_a_message_is_given_again_to_the_byte(
     came = wire_of(encode_message(outgoing_of(parts), format))
     taken = decode_wire(came)
     assume(taken.format is format)
-    setting = unpack_wrapper(pack_wrapper(taken.setting)) if taken.setting is not None else None
-    encode_message(outgoing_of(taken.parts, setting=setting), via)  # changes nothing
-    again = encode_message(outgoing_of(taken.parts, setting=setting), format)
+    wrapper = unpack_wrapper(pack_wrapper(taken.wrapper)) if taken.wrapper is not None else None
+    encode_message(outgoing_of(taken.parts, wrapper=wrapper), via)  # changes nothing
+    again = encode_message(outgoing_of(taken.parts, wrapper=wrapper), format)
     assert again.data == came.body
     assert again.media_type == came.content_type
     assert not again.dropped
@@ -108,8 +108,8 @@ def test_without_its_setting_it_is_given_in_the_one_canonical_way(parts: tuple[P
 def test_dime_and_soap_with_attachments_are_carried_into_each_other(parts: tuple[Part, ...]) -> None:
     for there, back in ((Format.SWA, Format.DIME), (Format.DIME, Format.SWA)):
         first = decode_wire(wire_of(encode_message(outgoing_of(parts), there)))
-        second = decode_wire(wire_of(encode_message(outgoing_of(first.parts, setting=first.setting), back)))
-        third = decode_wire(wire_of(encode_message(outgoing_of(second.parts, setting=second.setting), there)))
+        second = decode_wire(wire_of(encode_message(outgoing_of(first.parts, wrapper=first.wrapper), back)))
+        third = decode_wire(wire_of(encode_message(outgoing_of(second.parts, wrapper=second.wrapper), there)))
         assert [(part.id, part.data) for part in second.parts] == [(part.id, part.data) for part in first.parts]
         assert [(part.id, part.data) for part in third.parts] == [(part.id, part.data) for part in first.parts]
         for before, after in zip(first.parts, third.parts, strict=True):
@@ -123,7 +123,7 @@ def test_canonical_dime_is_a_fixed_point(parts: tuple[Part, ...]) -> None:
     taken = decode_wire(wire_of(encode_message(outgoing_of(parts), Format.DIME)))
     canonical = encode_message(outgoing_of(taken.parts), Format.DIME)
     assume(not any("that it is" in sentence for sentence in canonical.dropped))
-    related = decode_wire(wire_of(encode_message(outgoing_of(taken.parts, setting=taken.setting), Format.SWA)))
+    related = decode_wire(wire_of(encode_message(outgoing_of(taken.parts, wrapper=taken.wrapper), Format.SWA)))
     assert encode_message(outgoing_of(related.parts), Format.DIME).data == canonical.data
 
 
@@ -135,7 +135,7 @@ def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...])
     given = encode_message(outgoing_of(parts), Format.AS2)
     entity = read_entity(given.entity_head + b"\r\n" + given.data)
     taken = decode_entity(entity, format=Format.AS2)
-    again = encode_message(outgoing_of(taken.parts, setting=taken.setting), Format.AS2)
+    again = encode_message(outgoing_of(taken.parts, wrapper=taken.wrapper), Format.AS2)
     assert again.entity_head == entity.head
     assert again.data == given.data
     assert sorted(part.data for part in taken.parts) == sorted(part.data for part in parts)
@@ -147,10 +147,10 @@ def test_an_entity_inside_as2_is_opened_again_as_it_was(parts: tuple[Part, ...])
 def test_soap_with_attachments_comes_back_from_as2(parts: tuple[Part, ...]) -> None:
     first = decode_wire(wire_of(encode_message(outgoing_of(parts), Format.SWA)))
     assume(first.parts)
-    given = encode_message(replace(outgoing_of(first.parts, setting=first.setting), soap_body="keep"), Format.AS2)
+    given = encode_message(replace(outgoing_of(first.parts, wrapper=first.wrapper), soap_body="keep"), Format.AS2)
     assume(not any("beside its Content-Disposition" in sentence for sentence in given.dropped))
     inside = decode_entity(read_entity(given.entity_head + b"\r\n" + given.data), format=Format.AS2)
-    back = decode_wire(wire_of(encode_message(outgoing_of(inside.parts, setting=inside.setting), Format.SWA)))
+    back = decode_wire(wire_of(encode_message(outgoing_of(inside.parts, wrapper=inside.wrapper), Format.SWA)))
     assert [part.id for part in back.parts] == [part.id for part in first.parts]
     for before, after in zip(first.parts, back.parts, strict=True):
         assert after.data in (before.data, strip_prolog(before.data))  # a document in a Body has nothing around it
@@ -165,5 +165,5 @@ def test_a_changed_part_is_never_put_into_an_old_setting(parts: tuple[Part, ...]
     assume(part.data)
     altered = replace(part, data=bytes([part.data[0] ^ 1]) + part.data[1:])
     others = tuple(altered if one is part else one for one in taken.parts)
-    again = decode_wire(wire_of(encode_message(outgoing_of(others, setting=taken.setting), Format.MIME)))
+    again = decode_wire(wire_of(encode_message(outgoing_of(others, wrapper=taken.wrapper), Format.MIME)))
     assert sorted(one.data for one in again.parts) == sorted(one.data for one in others)

@@ -89,7 +89,7 @@ def test_any_wire_is_taken_or_refused_and_what_was_taken_can_be_given_in_every_f
     if taken is None:
         return
     for format in ENCODERS:
-        given = encode_message(outgoing_of(taken.parts, setting=taken.setting), format)
+        given = encode_message(outgoing_of(taken.parts, wrapper=taken.wrapper), format)
         assert isinstance(given.data, bytes)
         assert isinstance(given.entity_head, bytes)
         assert not any("\r" in value or "\n" in value for pair in given.headers for value in pair)

@@ -49,7 +49,7 @@ def posted(body: bytes, content_type: str = "", **headers: str) -> Wire:
 
 
 def given_again(taken: DecodedMessage, format: Format) -> EncodedMessage:
-    return encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"a seed"), format)
+    return encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, seed=b"a seed"), format)
 
 
 def related(*entities: tuple[str, bytes], start: str = "", boundary: str = "b") -> Wire:

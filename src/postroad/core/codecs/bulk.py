@@ -43,7 +43,7 @@ class BulkPart(NamedTuple):
 
 
 def decode_bulk(content_type: str, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Message | Refused]:
-    """Each message of a bulk body, or why it was refused, in the order in which they came."""
+    """Return the messages of a bulk body in order, each as a message or as its refusal."""
     check_size(body, limits)
     kind = media_type_of(content_type)
     if kind == ENVELOPES:
@@ -121,7 +121,7 @@ def _multipart(boundary: bytes, body: bytes, limits: WireLimits) -> list[bytes]:
 
 
 def _line_end(boundary: bytes, body: bytes) -> bytes:
-    """How lines end where boundaries stand; some write LF alone, as the closing one shows."""
+    """Return the line ending before boundaries: LF if the closing boundary follows a lone LF, else CRLF."""
     closing = b"\n--%b--" % boundary
     return b"\r\n" if body.rfind(b"\r" + closing) >= 0 or body.rfind(closing) < 0 else b"\n"
 
@@ -173,7 +173,7 @@ def encode_bulk_answer(answer_type: str, results: Sequence[PostResult | Refused]
 
 
 def _written(results: Sequence[PostResult | Refused]) -> list[JsonResult | JsonProblem]:
-    """Each result in its shape; what several say of their recipients in one object is written once."""
+    """Return the results as JSON shapes; results with the same recipients share one object."""
     answers: list[JsonResult | JsonProblem] = []
     named: tuple[RecipientResult, ...] = ()
     recipients: list[JsonRecipient] = []

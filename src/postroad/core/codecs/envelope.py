@@ -47,7 +47,7 @@ class EnvelopePart(Struct, array_like=True, forbid_unknown_fields=True, omit_def
 
 
 class PackedEnvelope(Struct, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
-    """One message; ``payload`` is its document with the id "1", or nil when all parts stand in ``parts``."""
+    """One message; ``payload`` is its document with the ID "1", or nil if all parts are in ``parts``."""
 
     to: str | list[_Service]
     payload: bytes | None = None
@@ -88,7 +88,7 @@ def _decode(body: bytes, decoder: msgspec.msgpack.Decoder[_Shape]) -> _Shape:
 
 
 class EnvelopeCodec:
-    """See ``codec.py`` for what it promises."""
+    """The codec of envelopes; ``codec.py`` has its contract."""
 
     media_type = ENVELOPES
     refusal_media_type = ENVELOPES

@@ -69,7 +69,7 @@ _PROBLEM = msgspec.json.Decoder(JsonProblem)
 
 
 class JsonCodec:
-    """See ``codec.py`` for what it promises."""
+    """The codec of JSON messages; ``codec.py`` has its contract."""
 
     media_type = "application/json"
     refusal_media_type = "application/problem+json"
@@ -165,7 +165,7 @@ class JsonCodec:
 
 
 def read_post(post: JsonPost, limits: WireLimits) -> Message:
-    """The message in a post whose JSON has been read."""
+    """Return the message of a decoded JSON post."""
     texts = (post.sender, post.topic, post.handle, post.reference)
     if max(map(len, texts)) > limits.text_chars or not "".join(texts).isprintable():
         for name, text in zip(("from", "topic", "handle", "reference"), texts, strict=True):

@@ -17,7 +17,7 @@ _TAKEN_AWAY = 8
 
 
 def can_stand_inside(data: bytes, levels: int) -> bool:
-    """Whether these bytes can stand in a JSON document as they are, come out of it unchanged, and nest no deeper."""
+    """Return True if the bytes can be embedded in a JSON document unchanged, and are nested no deeper than ``levels``."""
     try:
         data.decode()
         unchanged = bytes(_ANY.decode(data)) == data

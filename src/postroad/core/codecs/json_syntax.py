@@ -62,7 +62,7 @@ def decode(
 
 
 def fault_in(body: bytes, fault: Exception) -> str:
-    """What is wrong with JSON; the decoder calls a lone half of a pair of escapes cut off, which it is not."""
+    """Describe a JSON error; the decoder reports an unpaired surrogate as truncated input."""
     half = next((found[1] for found in _ESCAPE.finditer(body) if found[1]), None)
     if half is None:
         return str(fault)

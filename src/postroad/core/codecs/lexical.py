@@ -88,7 +88,7 @@ def _number(text: str, pointer: str, limits: WireLimits) -> str:
 
 
 def read_text(text: str, pointer: str, limits: WireLimits) -> str:
-    """The text itself when it may stand in a header."""
+    """Return the text if it is allowed in a header."""
     if text.isprintable() and len(text) <= limits.text_chars:
         return text  # printable text holds nothing that XML could not carry
     if len(text) > limits.text_chars:

@@ -60,7 +60,7 @@ class NativeForm(NamedTuple):
 
 
 class _Fields(Struct):
-    """What tells an event and a post apart."""
+    """The fields that distinguish an event from a post."""
 
     specversion: Raw | UnsetType = UNSET
     to: Raw | UnsetType = UNSET
@@ -153,7 +153,7 @@ def find_operation(body: bytes) -> str:
 
 
 def _undeclared(kind: str, body: bytes) -> NativeForm | None:
-    """A body of another type is in a native format only where the type says nothing, and the bytes leave no doubt."""
+    """Return the native format of a body without a meaningful type, if its bytes are unambiguous."""
     if kind not in UNTYPED:
         return None
     found = _found(body)

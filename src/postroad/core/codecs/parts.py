@@ -28,7 +28,7 @@ _XML_STARTS = (b"<", b"\xef\xbb\xbf<", b"\xff\xfe", b"\xfe\xff", b"\x00<")
 
 
 def is_xml(content_type: str) -> bool:
-    """Whether a content type says that the bytes are XML."""
+    """Return True if the content type is an XML type."""
     media_type = content_type.partition(";")[0].rstrip().lower()
     return media_type in (XML, "text/xml") or media_type.endswith("+xml")
 

@@ -20,7 +20,7 @@ Typed = tuple[PropertyType, str]
 
 
 class _Marked(Struct, forbid_unknown_fields=True):
-    """A value whose type JSON has no notation for."""
+    """A value of a type that JSON has no notation for."""
 
     date: str | None = None
     sequence: Raw = Raw()

@@ -194,7 +194,7 @@ def _arguments(element: Tree) -> Iterator[Argument]:
 
 
 def _once(element: Tree, names: list[str]) -> None:
-    """The other forms have no way to say a name twice, and would keep one of them."""
+    """Refuse a repeated name, which the other formats of rules cannot express."""
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
         raise _fault(element, f"{twice[:80]!r} is repeated in {_name(element)}; remove one")

@@ -123,7 +123,7 @@ def counts_are_harmless(utf8: bytes, limits: WireLimits) -> bool:
 
 
 class ComplexityCounter:
-    """Counts while a scanner runs, and refuses what is too deep, too many or too wide."""
+    """Counts while a scanner runs, and refuses documents that are too deep, too long or too wide."""
 
     __slots__ = ("_declarations", "_depth", "_elements", "_limits")
 
@@ -162,7 +162,7 @@ def complexity_refusal(limits: WireLimits) -> Refused:
 
 
 def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
-    """Refuse what is not well-formed XML with namespaces, or passes a limit."""
+    """Refuse XML that is malformed, misuses namespaces, or exceeds a limit."""
     scanner = new_scanner()
     if not counts_are_harmless(utf8, limits):
         ComplexityCounter(limits).attach(scanner)
@@ -198,7 +198,7 @@ def first_elements(beginning: bytes, most: int) -> list[str]:
 
 
 class _Portability(ComplexityCounter):
-    """Refuses namespace names over which parsers differ, besides what is too complex."""
+    """Refuses complex documents, and namespace names that parsers read differently."""
 
     __slots__ = ()
 
@@ -209,7 +209,7 @@ class _Portability(ComplexityCounter):
 
 
 def is_embeddable(data: bytes) -> bool:
-    """Whether these bytes can stand inside another XML document as they are, whatever parser the receiver has.
+    """Return True if the bytes can be embedded in another XML document unchanged, for every parser.
 
     A document that only some parsers take would make a whole answer unreadable for the others, so it is carried as text.
     """
@@ -308,7 +308,7 @@ def _tags_are_narrow(utf8: bytes, limits: WireLimits) -> bool:
 
 
 def _tags_are_shorter(utf8: bytes, length: int) -> bool:
-    """Whether the next < always comes within this length, which no tag can reach beyond."""
+    """Return True if every ``<`` is followed by another within this length, which bounds the length of tags."""
     at, last = 0, len(utf8) - length
     while 0 <= at <= last:
         at = utf8.rfind(b"<", at + 1, at + length)

@@ -46,7 +46,7 @@ class KeptParser(Generic[_Parser]):
         self._bytes_read = 0
 
     def take(self, size: int) -> _Parser:
-        """A parser for a document of this size, whose dictionary has room for its names."""
+        """Return a parser for a document of this size, whose dictionary has room for its names."""
         parser, self._parser = self._parser, None
         self._bytes_read += size
         if parser is None or self._bytes_read > MAX_DICTIONARY_BYTES:
@@ -67,7 +67,7 @@ class EachThread(local, Generic[_Own]):
 
 
 def build_with_own_names(build: Callable[[], _Built]) -> _Built:
-    """Builds with a new parser, whose name dictionary is shared with nothing else."""
+    """Build with a new parser, whose name dictionary is shared with nothing else."""
     state = _thread_state()
     shared = state.pop(_KEPT_BY_LXML_AS, None)
     try:

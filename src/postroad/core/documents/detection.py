@@ -164,7 +164,7 @@ def document_kind(data: Buffer) -> BusinessDocumentKind:
 
 
 def _beginning(data: Buffer) -> bytes:
-    """The first bytes, without what may stand before a document, in an encoding in which ASCII is ASCII."""
+    """Return the first bytes after any byte order mark and blanks, in an ASCII-compatible encoding."""
     beginning = bytes(data[:_LOOK])
     if beginning.startswith(_UTF_16_MARKS):
         beginning = beginning.decode("utf-16", "ignore").encode("utf-8", "ignore")

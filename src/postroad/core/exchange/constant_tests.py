@@ -161,7 +161,7 @@ def _any_maker(compare: Callable[[Any, Any], bool]) -> Maker:
 
 
 def _search_maker(test: Test) -> Maker:
-    """One search through all values at once, between which stands what no document and no query can have: a NUL."""
+    """Return a test that searches all values at once, joined by NUL, which neither documents nor queries contain."""
     begin, end = _SEARCHED[test]
     one_by_one = _any_maker(_COMPARE[test])
 

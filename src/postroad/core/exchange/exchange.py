@@ -66,7 +66,7 @@ _ROUTINGS = ((AssetKind.QUERY, DeciderLanguage.QUERY), (AssetKind.SCRIPT, Decide
 
 
 def decider_of(binding: Binding, directory: Directory, callables: Iterable[str] = ()) -> BindingDecider | None:
-    """The decider of a binding besides its routing key; None if it has none, or its routing does not exist."""
+    """Return what decides a binding besides its routing key; None if nothing does, or its routing does not exist."""
     if binding.query:
         return BindingDecider(DeciderLanguage.QUERY, binding.query)
     if binding.script:
@@ -108,7 +108,7 @@ class BoundExchange:
         return len(self._bindings)
 
     def save(self, binding: Binding, directory: Directory) -> None:
-        """Bind it, in the place of what was bound under its name; what that has come to is not this one's doing."""
+        """Bind it, replacing the binding of the same name, whose counts start again."""
         key = binding_key(binding.exchange, binding.name)
         if self._bindings.get(key, binding) != binding:
             self._tallies.pop(key, None)
@@ -125,7 +125,7 @@ class BoundExchange:
             self._matcher.bind(key, wanted.query, routing_key=wanted.routing_key, always=wanted.always)
 
     def _remove(self, key: str) -> None:
-        """Unbind what is bound under this key, if anything is."""
+        """Unbind this key, if it is bound."""
         binding = self._bindings.pop(key, None)
         if binding is None:
             return
@@ -136,7 +136,7 @@ class BoundExchange:
             self._by_routing[binding.routing.casefold()].discard(key)
 
     def forget(self, key: str) -> None:
-        """Remove it and what it has come to."""
+        """Remove a binding and its counts."""
         self._remove(key)
         self._tallies.pop(key, None)
 
@@ -162,7 +162,7 @@ class BoundExchange:
         return self._tallies.setdefault(binding_key(binding.exchange, binding.name), BindingTally())
 
     def is_always_evaluated(self, key: str) -> bool:
-        """Whether what is bound under this key is asked about for every message."""
+        """Return True if the engine evaluates this binding for every message."""
         return key in self._matcher and self._matcher.standing(key) is EvaluationMode.ALWAYS
 
     def explain(self, binding: Binding) -> DecisionExplanation | None:
@@ -172,7 +172,7 @@ class BoundExchange:
 
 
 def describe_decision(binding: Binding, found: DecisionExplanation | None) -> str:
-    """In words, also where a binding takes part in nothing."""
+    """Return the decision as text, also for a binding that takes part in nothing."""
     if found is not None:
         return str(found)
     if not binding.enabled:

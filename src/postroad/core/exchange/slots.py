@@ -75,7 +75,7 @@ class HeaderSlot:
 
     @property
     def promotes(self) -> bool:
-        """Whether any number becomes a double, as it is declared to be one."""
+        """Return True if every number is converted to a double, the declared type."""
         return self.declared.startswith("xs:double")
 
 

@@ -163,7 +163,7 @@ def _number(text: str) -> float:
 
 
 def _item(takes: Callable[[HeaderValue], object]) -> Callable[[Raw], ConvertedValues]:
-    """Of a typed item: what it is, or an error if it is something else."""
+    """Return a reader of typed items: the value, or an error for another type."""
 
     def read(raw: Any) -> ConvertedValues:
         if not raw:

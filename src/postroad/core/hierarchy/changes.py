@@ -62,7 +62,7 @@ def resolve_change(index: ModelIndex | None, piece: ModelChange) -> ResolvedChan
 
 
 class _Draft:
-    """The model as it would be, over the model as it is."""
+    """The model as it will be after the change, on top of the current one."""
 
     def __init__(self, index: ModelIndex | None) -> None:
         self.found = ResolvedChange()

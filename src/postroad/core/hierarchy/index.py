@@ -106,11 +106,11 @@ class ModelIndex:
         return [self.attachment(id) for id in self._by_service.get(service, ())]
 
     def place_of(self, id: str) -> bytes:
-        """Where an attachment at a node stands among all of them; empty for one beside the tree."""
+        """Return the key of an attachment at a node; empty for one beside the tree."""
         return self._places.get(id, b"")
 
     def attached_onwards(self, place: bytes) -> Iterator[Attachment]:
-        """Those at nodes from this place on, depth first, whether or not anything still stands there."""
+        """Yield the attachments from this key on, depth first; the key itself need not exist."""
         return self._attached.iter_skipping((place, keys.END), lambda key: None)
 
     def beside(self, after: str = "") -> list[Attachment]:
@@ -267,7 +267,7 @@ class ModelIndex:
             del self._tables[topic]
 
     def _forget(self, attachment: Attachment) -> None:
-        """What is known by its id and its service; it is in no table any more."""
+        """Remove an attachment from the lookups by ID and service, once it is in no table."""
         del (self._places if attachment.node else self._beside)[attachment.id]
         if attachment.side is Side.PRODUCER:
             _drop(self._sources, attachment)

@@ -17,7 +17,7 @@ BESIDE = "#"  # begins the position of an attachment beside the tree
 
 
 def read_nodes_page(index: ModelIndex, after: str, most: int) -> tuple[list[Node], str]:
-    """The next nodes depth first, and the position behind them; empty when there are no more."""
+    """Return the next nodes, depth first, and the position after them; empty at the end."""
     place = _place(after) + keys.OWN if after else keys.ROOT
     found = list(islice(index.tree.onwards(place), most + 1))
     shown = found[:most]
@@ -43,7 +43,7 @@ def _place(position: str) -> bytes:
 
 
 def path_to(index: ModelIndex, tag: str) -> list[str]:
-    """The tags from the root down to a node; none for what is beside the tree."""
+    """Return the tags from the root to a node; empty for attachments beside the tree."""
     return [node.tag for node in index.tree.find(tag).upwards()][::-1] if tag else []
 
 

@@ -24,7 +24,7 @@ def step(number: int) -> bytes:
 
 
 def place_at(node: bytes, group: bytes, arrival: int) -> bytes:
-    """The key of what stands at a node: by group, and in the order of arrival."""
+    """Return the key of an attachment at a node: by group, then in order of arrival."""
     return node + OWN + group + step(arrival)
 
 
@@ -44,7 +44,7 @@ def below(node: bytes) -> Range:
 
 
 def skip_below_depth(place: bytes, start: int, levels: int) -> bytes | None:
-    """The key to continue at if a place is too many levels below the node whose key ends at ``start``; else None."""
+    """Return the key to continue at if a key is too many levels below the node whose key ends at ``start``, else None."""
     for _ in range(levels + 1):
         if place[start] == 0:
             return None
@@ -53,7 +53,7 @@ def skip_below_depth(place: bytes, start: int, levels: int) -> bytes | None:
 
 
 def among_peers(place: bytes) -> bytes:
-    """The key of a place, or of a node below the root, sorted by parent first: a node's children then lie side by side.
+    """Return a key that sorts by parent first, so that the children of a node are adjacent.
 
     All of them are ``at`` the parent there.
     """

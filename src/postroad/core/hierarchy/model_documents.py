@@ -123,7 +123,7 @@ def _pointer(topic: str) -> str:
 
 
 def _malformed(fault: str, pointer: str) -> Refused:
-    """msgspec says the place at the end of its sentence, in a notation of its own."""
+    """Return the refusal for an error of msgspec, whose text ends with the position in a notation of its own."""
     said, _, place = fault.partition(" - at `$")
     pointer += place.rstrip("`").replace("[", "/").replace("]", "").replace(".", "/")
     return Refused("value.invalid", f"the model cannot be read at {pointer or '/'}: {said}", pointer=pointer)
@@ -133,7 +133,7 @@ def _malformed(fault: str, pointer: str) -> Refused:
 
 
 def write_model(model: Model) -> dict[str, Any]:
-    """A model as it is written, without what is as usual; it is one that an index has described."""
+    """Return a model as a document without default values; the model is one that an index has described."""
     forms: dict[str, NodeForm] = {}
     for node in model.nodes:
         form = forms[node.tag] = NodeForm(tag=node.tag, topics=list(node.topics))

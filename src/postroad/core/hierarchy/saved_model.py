@@ -210,7 +210,7 @@ Keyed = tuple[str, str]  # kind and key
 
 
 def list_changed_objects(worked_out: ResolvedChange, service: str, directory: Directory) -> dict[Keyed, Any | None]:
-    """Every object that changes, by kind and key; None goes. What is new takes the next free places."""
+    """Return every object that changes, by kind and key; None removes it. New objects take the next free positions."""
     found: dict[Keyed, Any | None] = {}
     found |= {("attachment", attachment_key(service, one.id)): None for one in worked_out.gone}
     found |= {("node", node_key(service, tag)): None for tag in worked_out.gone_nodes}

@@ -19,14 +19,14 @@ from postroad.core.hierarchy.tree import TreeNode
 
 
 def find_receivers(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:
-    """The consumers that a message reaches from a node, or from above the root; those beside the tree come last."""
+    """Return the consumers that a message from a node reaches; attachments beside the tree come last."""
     found = WAYS[strategy.way](table, node, strategy)
     found.extend(table.beside.values())
     return found
 
 
 def descendants(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:
-    """Levels are counted from the root for what comes in above it."""
+    """Return the consumers below a node; levels are counted from the root for messages that enter above it."""
     lane, key = table.region_of(node).heard_by, node.key if node else keys.ROOT
     if strategy.within is None:
         return _sieved(lane.between(keys.beneath(key)), strategy)

@@ -53,7 +53,7 @@ class TopicTable:
         return self._outermost
 
     def shadowing(self, node: TreeNode | None) -> list[tuple[TreeNode, TopicRegion]]:
-        """The nodes below this one, or below the top, that keep what comes from it away from all beneath them."""
+        """Return the nodes below this one, or below the top, whose own producers shadow it."""
         stretch = keys.beneath(node.key) if node else keys.EVERYTHING
         below = [place for place in self._by_node if place is not node and stretch[0] <= place.key < stretch[1]]
         found: list[tuple[TreeNode, TopicRegion]] = []
@@ -109,7 +109,7 @@ class TopicTable:
         self.beside.pop(attachment.id, None)
 
     def _add_producer(self, node: TreeNode, id: str) -> None:
-        """The first producer at a node takes the consumers below it out of the region they were in."""
+        """Add a producer; the first one at a node moves the consumers below it to a region of their own."""
         region = self._by_node.get(node)
         if region is None:
             region = TopicRegion(self.region_of(node).heard_by.cut(keys.beneath(node.key)))
@@ -142,7 +142,7 @@ class TopicTable:
     def settle(
         self, node: TreeNode, moved: Iterable[TreeNode], old_key: bytes, lifted: SortedChunks[Attachment]
     ) -> None:
-        """After it has moved: regions below it come along, and those that were lifted hear who is nearest now."""
+        """Place a moved branch: its regions move with it, and consumers that were lifted join the nearest region."""
         for below in moved:
             if region := self._by_node.get(below):
                 region.heard_by.rebase(len(old_key), node.key)

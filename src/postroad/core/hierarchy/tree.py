@@ -12,7 +12,7 @@ from postroad.core.hierarchy.sorted_chunks import SortedChunks
 
 
 class TreeNode:
-    """A node where it stands now. It is itself and nothing else: what it is equal to never changes."""
+    """A node of the tree at its current position, compared by identity."""
 
     __slots__ = ("depth", "key", "numbered", "parent", "tag", "topics")
 
@@ -56,7 +56,7 @@ class Tree:
         return tag in self._by_tag
 
     def onwards(self, place: bytes = keys.ROOT) -> Iterator[TreeNode]:
-        """The nodes from this place on, depth first, whether or not anything still stands there."""
+        """Yield the nodes from this key on, depth first; the key itself need not exist."""
         return self._in_order.iter_skipping((place, keys.END), lambda key: None)
 
     def find(self, tag: str) -> TreeNode:

@@ -219,7 +219,7 @@ def match_statuses(said: Iterable[ReportedStatus], filed: Iterable[DocumentPosit
 
 
 def _became(document: DocumentPosition, about: list[ReportedStatus]) -> DocumentStatus:
-    """``about`` has what is said of the interchange first, and what is said of the document itself last."""
+    """Combine the reports about one document; those about the interchange come first, those about the document last."""
     about.sort(key=lambda one: _ORDER[one.scope])
     against = [one for one in about if one.verdict is PartnerStatus.REJECTED]
     last = about[-1]

@@ -18,7 +18,7 @@ _MOST_TOLD = 10
 
 
 class UncertainBoundary(Exception):
-    """The boundaries of members are no longer certain; the walk ends."""
+    """The boundaries of members are no longer certain, so the walk stops."""
 
     def __init__(self, code: str, text: str, at: int) -> None:
         self.fault = InterchangeFault(code=code, text=text, at=at, fatal=True)
@@ -98,7 +98,7 @@ def judge_harmless(found: Split, on_error: OnEnvelopeError, harmless: Container[
 
 
 def no_interchange(detail: str) -> Refused:
-    """For bytes in which there is no envelope at all, so that there is nothing to examine."""
+    """Return the refusal of bytes without any envelope."""
     return Refused("interchange.malformed", detail)
 
 

@@ -61,7 +61,7 @@ def open_interchanges(data: Buffer, agreed: Splitting, catalogue: StandardCatalo
 
 
 def _read(standard: Standard, found: tuple[Split, ...]) -> OpenedInterchanges:
-    """With what is said, which must make sense before anything is taken."""
+    """Read the interchange after checking the declared options."""
     told = [(one, standard.answers(one)) for one in found] if standard.answers is not None else []
     return OpenedInterchanges(standard=standard, found=found, said=tuple([(one, said) for one, said in told if said]))
 

@@ -64,7 +64,7 @@ class DescribedDocument(Struct, frozen=True, gc=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class InterchangeGroup:
-    """A functional group, or all of an interchange where the standard has none."""
+    """A functional group; the whole interchange if the standard has no groups."""
 
     kind: str = ""
     reference: str = ""

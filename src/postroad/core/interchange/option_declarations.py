@@ -1,4 +1,4 @@
-"""Writes the options that a splitter declares for each document it takes out of an interchange.
+"""Writes the options that a splitter declares for each document of an interchange.
 
 Rule: every document declares its delimiters as a property. The content type contains them if they are unusual, and
 the charset if the document has letters beyond ASCII.
@@ -69,5 +69,5 @@ def _delimiters(standard: str, options: Mapping[str, str]) -> str:
 
 
 def _public_name(codec: str) -> str:
-    """The name of a codec that other programs know; none for ASCII, in which there are no such letters."""
+    """Return the public name of a codec; None for ASCII, which has no characters that need one."""
     return {"utf-8": "utf-8", "ascii": ""}.get(codec, codec.replace("iso8859-", "iso-8859-"))

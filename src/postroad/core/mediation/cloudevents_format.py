@@ -67,8 +67,8 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
     event = read_structured(wire.body, limits)
     parts = _parts(event, limits)
     media_type = wire.content_type if media_type_of(wire.content_type) == STRUCTURED else STRUCTURED
-    setting = Wrapper(Format.CLOUDEVENTS, media_type, cut_wire(wire.body, stretches(parts)), mark_of(parts))
-    return DecodedMessage(format=Format.CLOUDEVENTS, parts=parts, setting=setting, header=_header(event))
+    wrapper = Wrapper(Format.CLOUDEVENTS, media_type, cut_wire(wire.body, stretches(parts)), mark_of(parts))
+    return DecodedMessage(format=Format.CLOUDEVENTS, parts=parts, wrapper=wrapper, header=_header(event))
 
 
 def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
@@ -96,9 +96,9 @@ def _property(name: str, value: Attribute) -> Property:
 
 
 def encode_message(message: OutgoingMessage) -> EncodedMessage:
-    setting = message.in_wrapper(Format.CLOUDEVENTS)
-    if setting is not None:
-        return EncodedMessage(media_type=setting.media_type, body=setting.filled(message.parts))
+    wrapper = message.in_wrapper(Format.CLOUDEVENTS)
+    if wrapper is not None:
+        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.filled(message.parts))
     dropped = [
         f"the property {entry.name[:80]} cannot be represented in {PLACE}" for entry in _misfits(message.properties)
     ]

@@ -90,16 +90,16 @@ def list_location_header(part: Part) -> tuple[str, ...]:
     return (LOCATION.lower(),) if is_located(part) and is_uri(part.id) else ()
 
 
-def action_lost(setting: Wrapper, format: str) -> Iterator[str]:
+def action_lost(wrapper: Wrapper, format: str) -> Iterator[str]:
     """Return the SOAP action, for formats without one."""
-    if said := setting.action.strip('" '):
+    if said := wrapper.action.strip('" '):
         yield f"the SOAPAction {said[:80]} cannot be represented in {format}"
 
 
-def wrapping_lost(setting: Wrapper) -> Iterator[str]:
+def wrapping_lost(wrapper: Wrapper) -> Iterator[str]:
     """Return headers of several parts as a whole, which survive only in the original wrapper."""
-    fields = setting.header_block().headers()
-    declared = next((value for name, value in fields if name.lower() == "content-type"), setting.media_type)
+    fields = wrapper.header_block().headers()
+    declared = next((value for name, value in fields if name.lower() == "content-type"), wrapper.media_type)
     kind = media_type_of(declared)
     if not kind.startswith("multipart/"):
         return

@@ -64,7 +64,7 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
     first = len(root.documents)
     ids.update([part.id for part in root.documents])
     parts = (*root.documents, *[_part(record, n, ids, limits) for n, record in enumerate(others, first + 1)])
-    setting = Wrapper(
+    wrapper = Wrapper(
         Format.DIME,
         MEDIA_TYPE,
         wire=cut_wire(wire.body, chain(root.stretches(), _stretches(others, parts, first))) if root.is_as_came else (),
@@ -73,16 +73,16 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
         action=action_of(wire),
         chunked=_chunked(records, len(parts) - len(records)),
     )
-    return DecodedMessage(format=Format.DIME, parts=parts, setting=setting, header=root.header, notes=message.tolerated)
+    return DecodedMessage(format=Format.DIME, parts=parts, wrapper=wrapper, header=root.header, notes=message.tolerated)
 
 
 def _chunked(records: Sequence[DimeRecord], shift: int) -> tuple[int, ...]:
-    """The parts that came in chunks; ``shift`` is by how much they stand behind their records, if the root held several."""
+    """Return the parts that arrived in chunks; ``shift`` is their offset to the records, if the root held several."""
     return tuple([max(0, index) for index, record in enumerate(records, shift) if record.chunks])
 
 
 def _is_root(record: DimeRecord) -> bool:
-    """Whether the record is an envelope; where its type says so, its reader tells what is wrong with it."""
+    """Return True if the record is an envelope; if its type declares one, errors are left to its reader."""
     data = bytes(record.data)
     return version_of(data) is not None if record.type in VERSIONS else is_envelope(data, but=())
 
@@ -98,7 +98,7 @@ def _location(record: DimeRecord, limits: WireLimits) -> tuple[tuple[str, str], 
 
 
 def _carried(record: DimeRecord, number: int, limits: WireLimits) -> tuple[tuple[str, str], ...]:
-    """The MIME headers in the options of a record, but for those that the record itself says."""
+    """Return the MIME headers in a record's options, without those that its own fields contain."""
     said = {EXPIRES.lower()}
     if id_and_location(record.id)[1]:
         said.add(LOCATION.lower())
@@ -140,7 +140,7 @@ def _part(record: DimeRecord, number: int, ids: Container[str], limits: WireLimi
 
 
 def _stretches(records: Sequence[DimeRecord], parts: Sequence[Part], first: int) -> Iterator[tuple[Buffer, Slot]]:
-    """The payloads as they stand in the wire, a chunked one chunk by chunk."""
+    """Yield the payloads as they are on the wire, chunk by chunk."""
     for index, record in enumerate(records, first):
         data, at = memoryview(parts[index].data), 0
         for size in record.chunks or (len(data),):
@@ -150,9 +150,9 @@ def _stretches(records: Sequence[DimeRecord], parts: Sequence[Part], first: int)
 
 def encode_message(message: OutgoingMessage) -> EncodedMessage:
     headers = (("SOAPAction", message.action),) if message.action else ()
-    setting = message.in_wrapper(Format.DIME)
-    if setting is not None and setting.wire:
-        return EncodedMessage(media_type=MEDIA_TYPE, body=setting.filled(message.parts), headers=headers)
+    wrapper = message.in_wrapper(Format.DIME)
+    if wrapper is not None and wrapper.wire:
+        return EncodedMessage(media_type=MEDIA_TYPE, body=wrapper.filled(message.parts), headers=headers)
     envelope = find_own_envelope(message)
     records = [_record(part, number) for number, part in enumerate(message.parts, 1)]
     if envelope is not None:
@@ -177,7 +177,7 @@ def _lost(part: Part, number: int, *, is_root: bool) -> Iterator[str]:
 
 
 def _elsewhere(part: Part, *, is_root: bool) -> tuple[str, ...]:
-    """Names of headers that a record says without options."""
+    """Return the names of headers that a record expresses without options."""
     return list_location_header(part) if is_root else list_location_header(part) + _typed(part)
 
 

@@ -26,11 +26,11 @@ _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
 class DecodedTrial(NamedTuple):
-    """A message, and the form or format that it came in."""
+    """A decoded message, and the format in which it arrived."""
 
     message: Message
     format: str
-    setting: Wrapper | None = None
+    wrapper: Wrapper | None = None
     notes: tuple[str, ...] = ()  # what its reader let pass
 
 
@@ -49,7 +49,7 @@ def read_any_message(content_type: str, body: bytes, limits: WireLimits = DEFAUL
         return DecodedTrial(message, form_of(own.codec), notes=(own.note,) if own.note else ())
     wire = Wire([("content-type", content_type)] if content_type else [], body)
     taken = decode_wire(wire, limits)
-    return DecodedTrial(message_of(wire, taken, limits), taken.format.value, taken.setting, taken.notes)
+    return DecodedTrial(message_of(wire, taken, limits), taken.format.value, taken.wrapper, taken.notes)
 
 
 def _is_ours(body: bytes) -> bool:
@@ -72,7 +72,7 @@ def convert_message(read: DecodedTrial, format: Format, now_us: int) -> Converte
     given = encode_message(
         OutgoingMessage(
             parts=message.parts,
-            setting=read.setting,
+            wrapper=read.wrapper,
             seed=SEED,
             sender=message.sender,
             topic=message.topic,

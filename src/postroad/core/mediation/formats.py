@@ -114,12 +114,12 @@ def encode_message(message: OutgoingMessage, format: Format) -> EncodedMessage:
     if message.soap_body or format is Format.AS2:
         message, stripped = without_soap_part(message, message.soap_body or STRIP)
     given = ENCODERS[format](message)
-    setting = message.setting
-    if setting is None:
+    wrapper = message.wrapper
+    if wrapper is None:
         return replace(given, dropped=(*stripped, *given.dropped)) if stripped else given
     lost = [*stripped]
-    if setting.media_type != given.media_type and not given.head:
-        lost += wrapping_lost(setting)
+    if wrapper.media_type != given.media_type and not given.head:
+        lost += wrapping_lost(wrapper)
     if format not in ROOTED:
-        lost += action_lost(setting, format.value)
+        lost += action_lost(wrapper, format.value)
     return replace(given, dropped=(*given.dropped, *lost)) if lost else given

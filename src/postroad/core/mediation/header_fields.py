@@ -95,7 +95,7 @@ def read_fields(headers: Headers, limits: WireLimits = DEFAULT_LIMITS) -> Messag
 
 
 def _gathered(headers: Headers) -> tuple[dict[str, str], dict[str, list[FieldEntry]]]:
-    """The fields that come once, and the entries of those that are lists."""
+    """Return the single fields, and the entries of list fields."""
     once: dict[str, str] = {}
     lists: dict[str, list[FieldEntry]] = {name: [] for name in LISTS}
     for name, value in headers:

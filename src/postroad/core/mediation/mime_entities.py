@@ -60,7 +60,7 @@ def list_ids(entities: Iterable[Entity]) -> set[str]:
 
 
 def in_order(entities: Iterable[Entity]) -> list[Entity]:
-    """Documents first, then attachments, each in the order in which they came: the order that every form has."""
+    """Return documents first, then attachments, each in order of arrival: the order of every format."""
     return sorted(entities, key=is_attached)
 
 
@@ -126,7 +126,7 @@ def head_of(part: Part, number: int | None, more: Iterable[tuple[str, str]] = ()
 
 
 def fields_of(part: Part, number: int | None, flagged: bool = True) -> Fields:
-    """All that is said of a part but for its type; ``flagged``: also whether it is an attachment."""
+    """Return a part's header fields except its type; ``flagged`` adds whether it is an attachment."""
     fields: Fields = []
     if (has_own_id(part, number) or location_of(part)) and not is_located(part):
         fields.append(("Content-ID", encode_header_value(f"<{encode_id(part.id)}>")))
@@ -143,7 +143,7 @@ def disposition_of(part: Part) -> str | None:
 
 
 def reads_as_attachment(part: Part) -> bool:
-    """Whether a reader of its headers takes it for one."""
+    """Return True if a reader of its headers takes the part for an attachment."""
     said = disposition_of(part)
     return part.attachment if said is None else said == ATTACHMENT
 
@@ -159,6 +159,6 @@ def encode_header_value(value: str) -> str:
     return value if value.isascii() else value.encode().decode("latin-1")
 
 
-def length_of(part: Part, index: int, setting: Wrapper | None) -> Fields:
-    """Content-Length, for a part of a message that came in DIME and whose record said its length at once."""
-    return [("Content-Length", str(len(part.data)))] if setting is not None and index not in setting.chunked else []
+def length_of(part: Part, index: int, wrapper: Wrapper | None) -> Fields:
+    """Return Content-Length for a part that arrived in a DIME record of known length."""
+    return [("Content-Length", str(len(part.data)))] if wrapper is not None and index not in wrapper.chunked else []

@@ -1,4 +1,4 @@
-"""Plain MIME: one document as it is, or several in a multipart.
+"""Reads and writes plain MIME: a single document, or several in a multipart.
 
 AS2 carries the same: an entity with its own header block. Rule: beside a single document, only content headers are
 read from the transport or passed to it, since HTTP uses all others itself.
@@ -49,7 +49,7 @@ OF_CONTENT = frozenset(
 
 
 def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> DecodedMessage:
-    """The parts of an entity; its header block is the transport's, or its own where it brought one along."""
+    """Decode an entity whose header block is the transport's, or its own if it has one."""
     kind = media_type_of(wire.content_type)
     if kind == MESSAGE:
         return _message(wire.body, limits, format)
@@ -65,30 +65,30 @@ def _message(body: bytes, limits: WireLimits, format: Format) -> DecodedMessage:
     """An entity with its header block and the empty line behind it, all in the body."""
     entity = read_entity(body, limits)
     taken = decode_entity(entity, limits, format)
-    if taken.setting is None:
+    if taken.wrapper is None:
         return taken
-    return replace(taken, setting=replace(taken.setting, media_type=MESSAGE, head=body[: len(body) - len(entity.body)]))
+    return replace(taken, wrapper=replace(taken.wrapper, media_type=MESSAGE, head=body[: len(body) - len(entity.body)]))
 
 
 def decode_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> DecodedMessage:
-    """The parts of an entity that has a header block of its own."""
+    """Decode an entity that has a header block of its own."""
     content_type = entity.content_type or OCTETS
     if media_type_of(content_type).startswith("multipart/"):
         taken = _several(bytes(entity.body), content_type, format, limits)
-        return replace(taken, setting=replace(taken.setting, head=entity.head)) if taken.setting is not None else taken
+        return replace(taken, wrapper=replace(taken.wrapper, head=entity.head)) if taken.wrapper is not None else taken
     usual = TEXT if entity.head else OCTETS  # no one said anything of what came without a header
     part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
     pieces = cut_wire(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
-    setting = Wrapper(format, content_type, pieces, mark_of([part]), head=entity.head)
-    return DecodedMessage(format=format, parts=(part,), setting=setting, notes=entity.tolerated)
+    wrapper = Wrapper(format, content_type, pieces, mark_of([part]), head=entity.head)
+    return DecodedMessage(format=format, parts=(part,), wrapper=wrapper, notes=entity.tolerated)
 
 
 def _several(body: bytes, content_type: str, format: Format, limits: WireLimits) -> DecodedMessage:
     multipart = read_multipart(content_type, body, limits)
     parts = parts_of(multipart.parts, 1, limits)
     encodings = [entity.transfer_encoding for entity in in_order(multipart.parts)]
-    setting = Wrapper(format, content_type, cut_wire(body, stretches(parts, encodings)), mark_of(parts))
-    return DecodedMessage(format=format, parts=parts, setting=setting, notes=multipart.tolerated)
+    wrapper = Wrapper(format, content_type, cut_wire(body, stretches(parts, encodings)), mark_of(parts))
+    return DecodedMessage(format=format, parts=parts, wrapper=wrapper, notes=multipart.tolerated)
 
 
 def encode_entity(message: OutgoingMessage) -> EncodedMessage:
@@ -99,8 +99,8 @@ def encode_entity(message: OutgoingMessage) -> EncodedMessage:
 
 
 def encode_message(message: OutgoingMessage, format: Format = Format.MIME) -> EncodedMessage:
-    setting = message.in_wrapper(Format.MIME, Format.AS2)
-    given = _as_came(message, setting, format) if setting is not None and setting.wire else None
+    wrapper = message.in_wrapper(Format.MIME, Format.AS2)
+    given = _as_came(message, wrapper, format) if wrapper is not None and wrapper.wire else None
     if given is not None:
         return given
     if not message.parts:
@@ -114,26 +114,26 @@ def _stands_alone(parts: Sequence[Part]) -> bool:
     return len(parts) == 1 and not parts[0].attachment and kind != MESSAGE and not kind.startswith("multipart/")
 
 
-def _as_came(message: OutgoingMessage, setting: Wrapper, format: Format) -> EncodedMessage | None:
-    """The entity again, to the byte; None where it had a header block of its own and what it was is not what is wanted."""
-    body = setting.filled(message.parts)
-    if format is not Format.AS2 and media_type_of(setting.media_type) == MESSAGE:
-        return EncodedMessage(media_type=MESSAGE, body=[setting.head, *body])
-    if not setting.head:
-        return EncodedMessage(media_type=setting.media_type, body=body)
-    entity = setting.header_block()
+def _as_came(message: OutgoingMessage, wrapper: Wrapper, format: Format) -> EncodedMessage | None:
+    """Return the entity with its original bytes; None if it had a header block of its own that does not fit."""
+    body = wrapper.filled(message.parts)
+    if format is not Format.AS2 and media_type_of(wrapper.media_type) == MESSAGE:
+        return EncodedMessage(media_type=MESSAGE, body=[wrapper.head, *body])
+    if not wrapper.head:
+        return EncodedMessage(media_type=wrapper.media_type, body=body)
+    entity = wrapper.header_block()
     if format is Format.AS2 and entity.head.endswith(b"\n"):
         head = _BARE_LF.sub(b"\r\n", entity.head)  # the lines of a header end so wherever it is signed
         return EncodedMessage(media_type=entity.content_type or OCTETS, body=body, head=head)
-    if format is Format.AS2 or not media_type_of(setting.media_type).startswith("multipart/"):
+    if format is Format.AS2 or not media_type_of(wrapper.media_type).startswith("multipart/"):
         return None  # a header that was cut off; or one document, which is given without its transfer encoding
     headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
     dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
-    return EncodedMessage(media_type=setting.media_type, body=body, headers=headers, dropped=dropped)
+    return EncodedMessage(media_type=wrapper.media_type, body=body, headers=headers, dropped=dropped)
 
 
 def _single(part: Part, format: Format) -> EncodedMessage:
-    """One document as it is. In AS2 its header block travels inside, and has place for anything."""
+    """Encode a single document. In AS2 its header block is part of the body, and holds any field."""
     fields = fields_of(part, 1)
     dropped = [*spelling_lost(part)]
     if format is not Format.AS2:
@@ -167,7 +167,7 @@ def _multipart(message: OutgoingMessage) -> EncodedMessage:
 
 def _multipart_type(message: OutgoingMessage) -> str:
     """Parts that belonged together stay so, unless the first would be taken for the root of SOAP with attachments."""
-    came = message.setting
+    came = message.wrapper
     is_related = (
         came is not None and came.format in (Format.DIME, Format.SWA) and version_of(message.parts[0].data) is None
     )

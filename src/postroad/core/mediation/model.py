@@ -36,7 +36,7 @@ class DecodedMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     format: Format
     parts: tuple[Part, ...]
-    setting: Wrapper | None = None  # None: nothing about the wrapping is worth keeping
+    wrapper: Wrapper | None = None  # None: nothing about the wrapping is worth keeping
     header: Message | None = None  # what the message itself says to the network
     notes: tuple[str, ...] = ()  # what its reader let pass
 
@@ -45,7 +45,7 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
     """A message to be encoded in the recipient's format."""
 
     parts: tuple[Part, ...]
-    setting: Wrapper | None = None  # of the message as it came, where no one has changed it since
+    wrapper: Wrapper | None = None  # of the message as it came, where no one has changed it since
     seed: bytes = b""  # from which boundaries are made: the same for every attempt at a delivery
     sender: str = ""
     topic: str = ""
@@ -58,13 +58,13 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     def in_wrapper(self, *formats: Format) -> Wrapper | None:
         """Return the wrapper if the parts fit into it and it is of one of these formats."""
-        setting = self.setting
-        return setting if setting is not None and setting.format in formats and setting.fits(self.parts) else None
+        wrapper = self.wrapper
+        return wrapper if wrapper is not None and wrapper.format in formats and wrapper.fits(self.parts) else None
 
     @property
     def action(self) -> str:
-        """The SOAPAction with which the message came."""
-        return self.setting.action if self.setting is not None else ""
+        """The SOAPAction of the message when it arrived."""
+        return self.wrapper.action if self.wrapper is not None else ""
 
 
 class EncodedMessage(Struct, gc=False, frozen=True, kw_only=True):
@@ -82,16 +82,16 @@ class EncodedMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     @property
     def entity_head(self) -> bytes:
-        """The header block with which the body is an entity that stands alone, as AS2 signs it; without the empty line."""
+        """Return the header block that makes the body an entity of its own, as AS2 signs it, without the empty line."""
         if self.head:
             return self.head
         return write_head([("Content-Type", self.media_type), *self.headers] if self.media_type else self.headers)
 
 
-def make_outgoing(delivered: Delivered, setting: Wrapper | None, seed: bytes, soap_body: str = "") -> OutgoingMessage:
+def make_outgoing(delivered: Delivered, wrapper: Wrapper | None, seed: bytes, soap_body: str = "") -> OutgoingMessage:
     return OutgoingMessage(
         parts=delivered.parts,
-        setting=setting,
+        wrapper=wrapper,
         seed=seed,
         sender=delivered.sender,
         topic=delivered.topic,

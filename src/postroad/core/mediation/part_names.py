@@ -24,7 +24,7 @@ _CID_SAFE = "!$&'()*+,;=:@/?-._~"
 
 
 def name_of_place(number: int, said: Container[str]) -> str:
-    """What a part without an id is called, where others are called as they are ``said`` to be."""
+    """Return the name of a part without an ID; ``said`` has the names of the others."""
     name = str(number)
     return name if name not in said else next(marked for m in count(1) if (marked := f"{name}.{m}") not in said)
 
@@ -53,7 +53,7 @@ def uri_of(part: Part) -> str:
 
 
 def id_and_location(uri: str) -> tuple[str, str]:
-    """The id that a URI stands for, and the Content-Location where that is another URI than a Content-ID's."""
+    """Return the ID of a part with this URI, and its Content-Location unless the URI is a Content-ID's."""
     if uri[:4].lower() == "cid:":
         return _unquoted(uri[4:]), ""
     return uri, uri if is_uri(uri) else ""
@@ -67,7 +67,7 @@ def _unquoted(text: str) -> str:
 
 
 def encode_id(id: str) -> str:
-    """The id as it can stand in a header: with what cannot be printed, and space around it, percent-encoded."""
+    """Return the ID for a header: unprintable characters and surrounding spaces are percent-encoded."""
     if id.isprintable() and id == id.strip():
         return id
     return "".join(char if char.isprintable() and not char.isspace() else quote(char) for char in id)
@@ -81,7 +81,7 @@ def to_one_line(text: str) -> str:
 
 
 def read_line(text: str, what: str, limits: WireLimits) -> str:
-    """An id or a type that can stand in any header: one line of printable characters."""
+    """Return an ID or type that fits into any header: one line of printable characters."""
     if not text.isprintable():
         raise malformed(f"the {what} of a part is one line of printable characters")
     return read_text(text, what, limits)

@@ -34,8 +34,8 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
     root = decode_root(declare_encoding(wire.body, wire.content_type), limits)
     documents = root.documents
     pieces = cut_wire(wire.body, root.stretches()) if root.is_as_came else root.pieces
-    setting = Wrapper(Format.SOAP, wire.content_type, pieces, mark_of(documents), root.pieces, action_of(wire))
-    return DecodedMessage(format=Format.SOAP, parts=documents, setting=setting, header=root.header)
+    wrapper = Wrapper(Format.SOAP, wire.content_type, pieces, mark_of(documents), root.pieces, action_of(wire))
+    return DecodedMessage(format=Format.SOAP, parts=documents, wrapper=wrapper, header=root.header)
 
 
 def action_of(wire: Wire, root_type: str = "") -> str:
@@ -55,10 +55,10 @@ def _own_action(content_type: str) -> str:
 
 
 def encode_message(message: OutgoingMessage) -> EncodedMessage:
-    setting = message.in_wrapper(Format.SOAP)
-    if setting is not None and setting.wire:
-        declared = setting.media_type if media_type_of(setting.media_type) in TYPES else ""
-        return _given(envelope_in(b"".join(setting.filled(message.parts))), message.action, declared)
+    wrapper = message.in_wrapper(Format.SOAP)
+    if wrapper is not None and wrapper.wire:
+        declared = wrapper.media_type if media_type_of(wrapper.media_type) in TYPES else ""
+        return _given(envelope_in(b"".join(wrapper.filled(message.parts))), message.action, declared)
     envelope = _around_single(message)
     if envelope is None:
         return _given(RootEnvelope(SOAP11, wrap_parts(message.parts)), message.action)
@@ -88,7 +88,7 @@ def action_parameter(version: SoapCodec, action: str) -> str:
 
 
 def type_of(envelope: RootEnvelope, action: str) -> str:
-    """The content type of an envelope, with the action where its version says it there."""
+    """Return an envelope's content type, with the action if its SOAP version puts it there."""
     return envelope.media_type + action_parameter(envelope.version, action)
 
 

@@ -29,7 +29,7 @@ def without_soap_part(message: OutgoingMessage, soap_body: str = STRIP) -> tuple
     first = message.parts[0]
     if is_envelope(first.data):
         said = _content_of(first)
-    elif (setting := message.in_wrapper(*ROOTED)) is not None and setting.envelope:
+    elif (wrapper := message.in_wrapper(*ROOTED)) is not None and wrapper.envelope:
         said = f"the SOAP Body {_root_name(first.data)}"
     else:
         return message, ()
@@ -45,11 +45,11 @@ def payloads(message: OutgoingMessage, soap_body: str = STRIP) -> tuple[Part, ..
 
 
 def _came_as_soap(message: OutgoingMessage) -> bool:
-    return message.form in ROOTED or (message.setting is not None and message.setting.format in ROOTED)
+    return message.form in ROOTED or (message.wrapper is not None and message.wrapper.format in ROOTED)
 
 
 def _content_of(envelope: Part) -> str:
-    """What an envelope says, for people; empty where it says nothing."""
+    """Describe the contents of an envelope; empty if it has none."""
     try:
         plain = read_external_envelope(envelope.data)
     except Refused:
@@ -72,7 +72,7 @@ def _local(name: str) -> str:
 
 
 def _of(message: OutgoingMessage, parts: tuple[Part, ...]) -> OutgoingMessage:
-    """The message with these parts, none of which is an attachment to another any more, unless its own header says so."""
+    """Return the message with these parts; each is an attachment only if its own header declares it."""
     documents = [replace(part, attachment=reads_as_attachment(replace(part, attachment=False))) for part in parts]
     if len(documents) == 1 and not media_type_of(documents[0].content_type).startswith(("multipart/", "message/")):
         documents = [replace(documents[0], attachment=False)]

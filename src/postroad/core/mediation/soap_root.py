@@ -57,7 +57,7 @@ class DecodedRoot(NamedTuple):
         return cut_wire(self.envelope, self.stretches()) if self.envelope else ()
 
     def stretches(self) -> Iterator[tuple[Buffer, Slot]]:
-        """What of the document stands in the envelope to the byte."""
+        """Yield the part of the document that is unchanged in the envelope."""
         for document in self.documents[:1]:
             yield memoryview(document.data)[self.untouched_from :], Slot(0, self.untouched_from, len(document.data))
 
@@ -70,13 +70,13 @@ class RootEnvelope(NamedTuple):
 
     @property
     def media_type(self) -> str:
-        """With a charset only where it is true; an envelope in another encoding says so itself."""
+        """The envelope's media type; with a charset only if it is UTF-8, since others declare theirs."""
         is_utf8 = self.data.endswith(to_utf8(self.data))
         return self.version.media_type if is_utf8 else media_type_of(self.version.media_type)
 
 
 def decode_root(body: bytes, limits: WireLimits = DEFAULT_LIMITS, said: Part = UNNAMED) -> DecodedRoot:
-    """Decodes an envelope; ``said`` holds the ID and headers that the wire gives the root."""
+    """Decode an envelope; ``said`` holds the ID and headers that the wire gives the root."""
     came = read_external_envelope(body, limits)
     if len(came.children) == 1 and came.child.name == POST:
         message = came.version.decode_post(body, limits)
@@ -101,12 +101,12 @@ def _together(plain: ExternalEnvelope, limits: WireLimits) -> tuple[Part, ...]:
 
 
 def find_own_envelope(message: OutgoingMessage) -> RootEnvelope | None:
-    """The envelope that the message came with, or that its first document is; None when it has none."""
+    """Return the envelope in which the message arrived, or its first document if that is one; None otherwise."""
     if not message.parts:
         return None
-    setting = message.in_wrapper(*ROOTED)
-    if setting is not None and setting.envelope:
-        return envelope_in(b"".join(fill_pieces(setting.envelope, message.parts)))
+    wrapper = message.in_wrapper(*ROOTED)
+    if wrapper is not None and wrapper.envelope:
+        return envelope_in(b"".join(fill_pieces(wrapper.envelope, message.parts)))
     first = message.parts[0]
     return envelope_in(first.data) if not first.attachment and is_envelope(first.data) else None
 
@@ -116,7 +116,7 @@ def envelope_in(data: bytes) -> RootEnvelope:
 
 
 def is_envelope(body: bytes, but: Container[str] = (POST, TOGETHER)) -> bool:
-    """Whether this is a whole SOAP envelope, of whatever content but for the network's own operations."""
+    """Return True if this is a complete SOAP envelope that is not one of the network's own operations."""
     if version_of(body) is None:
         return False
     try:

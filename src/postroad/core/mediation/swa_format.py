@@ -1,4 +1,4 @@
-"""SOAP with attachments: multipart/related whose root is the envelope; MTOM is the same, its includes unchanged."""
+"""Reads and writes SOAP with attachments: multipart/related whose root is the envelope. MTOM includes stay unchanged."""
 
 from __future__ import annotations
 
@@ -46,14 +46,14 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessa
     parts = (*root.documents, *others)
     pieces = _pieces(wire.body, parts, root, related) if root.is_as_came else ()
     action = action_of(wire, related.root.content_type)
-    setting = Wrapper(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action)
+    wrapper = Wrapper(Format.SWA, wire.content_type, pieces, mark_of(parts), root.pieces, action)
     return DecodedMessage(
-        format=Format.SWA, parts=parts, setting=setting, header=root.header, notes=related.multipart.tolerated
+        format=Format.SWA, parts=parts, wrapper=wrapper, header=root.header, notes=related.multipart.tolerated
     )
 
 
 def _root(related: Related, limits: WireLimits) -> DecodedRoot:
-    """The envelope, with what its entity says of it; a generated id is omitted."""
+    """Decode the envelope with the headers of its entity; a generated ID is omitted."""
     entity, place = related.root, name_of_place(1, list_ids(related.others))
     said = part_of(entity.headers(), b"", place, limits)
     envelope = declare_encoding(bytes(entity.data(limits)), entity.content_type)
@@ -68,10 +68,10 @@ def _pieces(body: bytes, parts: Sequence[Part], root: DecodedRoot, related: Rela
 
 
 def encode_message(message: OutgoingMessage) -> EncodedMessage:
-    setting = message.in_wrapper(Format.SWA)
-    if setting is not None and setting.wire:
-        headers = (("SOAPAction", setting.action),) if setting.action else ()
-        return EncodedMessage(media_type=setting.media_type, body=setting.filled(message.parts), headers=headers)
+    wrapper = message.in_wrapper(Format.SWA)
+    if wrapper is not None and wrapper.wire:
+        headers = (("SOAPAction", wrapper.action),) if wrapper.action else ()
+        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.filled(message.parts), headers=headers)
     envelope = find_own_envelope(message)
     if envelope is None and message.in_wrapper(Format.DIME) is None:  # a record becomes a part, whatever is in it
         envelope = make_envelope(message)
@@ -89,7 +89,7 @@ def _beside(envelope: RootEnvelope) -> Part:
 
 
 def _rooted(first: Part, envelope: RootEnvelope, action: str) -> Part:
-    """A root that stands for the first part."""
+    """Return the first part as root, with the envelope as its data."""
     kind = type_of(envelope, action)
     if INCLUDES in envelope.data:
         kind = f"{XOP}; charset=utf-8; type={quote_parameter(_described(envelope, action))}"
@@ -99,7 +99,7 @@ def _rooted(first: Part, envelope: RootEnvelope, action: str) -> Part:
 def _written(
     root: Part, envelope: RootEnvelope, message: OutgoingMessage, rooted: int, dropped: Iterable[str]
 ) -> EncodedMessage:
-    """The root, and beside it all parts but for the first ones that stand in it."""
+    """Encode the root and all parts except the first ones, which it contains."""
     others = message.parts[rooted:]
     came = message.in_wrapper(Format.DIME)
     heads = [head_of(root, None, length_of(root, 0, came) if rooted else ())]
@@ -124,7 +124,7 @@ def _described(envelope: RootEnvelope, action: str) -> str:
 
 
 def _media_type(root: Part, envelope: RootEnvelope, action: str, boundary: str) -> str:
-    """Without a start the root is the first part, so one is named only where its id can stand there."""
+    """Return the media type; without ``start`` the root is the first part, so it is set only if the ID fits there."""
     kind = media_type_of(root.content_type)
     info = f"; start-info={quote_parameter(_described(envelope, action))}" if kind == XOP else ""
     start = f'; start="<{root.id}>"' if _STARTING.fullmatch(root.id) and not is_located(root) else ""

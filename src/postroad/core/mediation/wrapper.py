@@ -55,7 +55,7 @@ class Wrapper(Struct, gc=False, frozen=True, array_like=True):
         return fill_pieces(self.wire, parts)
 
     def header_block(self) -> Entity:
-        """The header block, read again; it has passed whatever limits there were when it came."""
+        """Return the parsed header block; it has passed all limits on arrival."""
         return read_entity(self.head, _ANY)
 
 
@@ -63,8 +63,8 @@ _ENCODER = msgspec.msgpack.Encoder()
 _DECODER = msgspec.msgpack.Decoder(Wrapper)
 
 
-def pack_wrapper(setting: Wrapper) -> bytes:
-    return _ENCODER.encode(setting)
+def pack_wrapper(wrapper: Wrapper) -> bytes:
+    return _ENCODER.encode(wrapper)
 
 
 def unpack_wrapper(data: Buffer) -> Wrapper:
@@ -73,10 +73,10 @@ def unpack_wrapper(data: Buffer) -> Wrapper:
 
 def strip_parts(data: bytes) -> bytes:
     """A packed wrapper without what concerns its parts, for changed parts; empty if nothing remains."""
-    setting = unpack_wrapper(data)
-    if not setting.action:
+    wrapper = unpack_wrapper(data)
+    if not wrapper.action:
         return b""
-    return pack_wrapper(Wrapper(setting.format, setting.media_type, (), setting.mark, action=setting.action))
+    return pack_wrapper(Wrapper(wrapper.format, wrapper.media_type, (), wrapper.mark, action=wrapper.action))
 
 
 def mark_of(parts: Iterable[Part]) -> int:
@@ -120,7 +120,7 @@ def cut_wire(wire: bytes, stretches: Iterable[tuple[Buffer, Slot]]) -> Pieces:
 
 
 def stretches(parts: Sequence[Part], encodings: Sequence[str] = (), first: int = 0) -> Iterator[tuple[Buffer, Slot]]:
-    """Every part whole, in the transfer encoding in which it stands in the wire; ``first`` is the index of the first one."""
+    """Yield every part in the transfer encoding that it has on the wire; ``first`` is the index of the first one."""
     for index, part in enumerate(parts):
         if encodings and encodings[index] == "base64":
             yield encode_content(part.data, "base64"), Slot(first + index, encoding="base64")

@@ -195,7 +195,7 @@ def _read(incoming: As2Request, service: Service, partnership: Partnership, limi
     own, partner, agreement = partnership
     opened = open_message(incoming.headers, incoming.body, own, partner, agreement, limits)
     taken = decode_entity(opened.entity, limits, Format.AS2)
-    wrapper = pack_wrapper(taken.setting) if taken.setting is not None else b""
+    wrapper = pack_wrapper(taken.wrapper) if taken.wrapper is not None else b""
     heading, mic = opened.heading, str(opened.mic)
     posting = Posting(
         message=changed(message_of(Wire((), b""), taken, limits), to=_recipients(service), handle=_handle(heading)),

@@ -54,7 +54,7 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
         )
     taken = decode_wire(wire, limits)
     message = message_of(wire, taken, limits)
-    wrapper = pack_wrapper(taken.setting) if taken.setting is not None else b""
+    wrapper = pack_wrapper(taken.wrapper) if taken.wrapper is not None else b""
     arrival = MessageArrival(len(wrapper), taken.notes) if wrapper or taken.notes else None
     mark = _mark(wire) if idempotency else ""
     return Posting(

@@ -62,7 +62,7 @@ def _outgoing(archived: ArchivedMessage, recipient: str, directory: Directory) -
     session = archived.session or f"{archived.place.file}:{archived.place.position}"
     return OutgoingMessage(
         parts=message.parts,
-        setting=unpack_wrapper(archived.setting) if archived.setting else None,
+        wrapper=unpack_wrapper(archived.wrapper) if archived.wrapper else None,
         seed=seed_of(session, recipient),
         sender=directory.address_named(archived.sender),
         topic=message.topic,

@@ -51,6 +51,6 @@ def test_as2_has_no_place_for_properties() -> None:
 def test_what_soap_wants_done_goes_with_its_envelope_or_is_said(format: Format) -> None:
     body = b'<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><a/></s:Body></s:Envelope>'
     taken = decode_wire(Wire([("content-type", "text/xml"), ("soapaction", '"urn:cancel"')], body))
-    given = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"s"), format)
+    given = encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, seed=b"s"), format)
     is_said = [sentence for sentence in given.dropped if "SOAPAction urn:cancel" in sentence]
     assert bool(is_said) != (("SOAPAction", '"urn:cancel"') in given.headers)

@@ -130,7 +130,7 @@ def test_a_root_in_chunks_has_no_length_either() -> None:
 def test_each_delivery_has_a_boundary_of_its_own_and_keeps_it() -> None:
     taken = decode_wire(posted(DIME))
     first, again, other = (
-        encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=seed), Format.SWA).media_type
+        encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, seed=seed), Format.SWA).media_type
         for seed in (b"1", b"1", b"2")
     )
     assert first == again != other

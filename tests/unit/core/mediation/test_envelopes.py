@@ -197,8 +197,8 @@ def test_soap_12_keeps_its_action_beside_attachments(body: str, action: str) -> 
     taken = taken_from(envelope(body, namespace=SOAP_12), declared)
     given = given_again(taken, Format.SWA)
     again = decode_wire(posted(given.data, given.media_type))
-    assert again.setting is not None
-    assert (again.setting.action, given.headers) == (action, ())
+    assert again.wrapper is not None
+    assert (again.wrapper.action, given.headers) == (action, ())
     assert given_again(again, Format.SOAP).media_type == declared
 
 
@@ -215,8 +215,8 @@ def test_soap_12_keeps_its_action_beside_attachments(body: str, action: str) -> 
 def test_an_action_is_found_wherever_products_put_it(outer: str, root: str) -> None:
     wire = related((f"Content-Type: {root}", envelope("<a/>", namespace=SOAP_12)))
     taken = decode_wire(posted(wire.body, wire.content_type + outer))
-    assert taken.setting is not None
-    assert taken.setting.action == "urn:go"
+    assert taken.wrapper is not None
+    assert taken.wrapper.action == "urn:go"
 
 
 @pytest.mark.parametrize(

@@ -60,7 +60,7 @@ def test_only_what_describes_the_content_stands_beside_a_single_document() -> No
 def test_a_whole_message_with_a_header_of_its_own_is_given_as_it_came(end: bytes) -> None:
     body = b"Subject: order%bContent-Type: text/plain%b%b3 anvils" % (end, end, end)
     taken = decode_wire(Wire([("content-type", "message/rfc822")], body))
-    one = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"seed"), Format.MIME)
+    one = encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, seed=b"seed"), Format.MIME)
     assert (one.media_type, one.data) == ("message/rfc822", body)
 
 
@@ -83,5 +83,5 @@ def test_a_part_without_an_id_is_not_called_as_another_one_is(wire: Wire, ids: l
     """Some number their attachments and leave the root without an id."""
     taken = decode_wire(wire)
     assert [part.id for part in message_of(wire, taken).parts] == ids
-    again = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting), taken.format)
+    again = encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper), taken.format)
     assert again.data == wire.body

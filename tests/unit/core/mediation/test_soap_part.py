@@ -14,10 +14,10 @@ from tests.samples.soap_attachments import INVOICE, NETWORK_HEADER, ONE, SOAP, T
 def as_as2(wire: Wire, soap_body: str = "") -> EncodedMessage:
     taken = decode_wire(wire)
     assert taken.format is Format.SWA
-    assert taken.setting is not None
-    setting = unpack_wrapper(pack_wrapper(taken.setting))
+    assert taken.wrapper is not None
+    wrapper = unpack_wrapper(pack_wrapper(taken.wrapper))
     return encode_message(
-        OutgoingMessage(parts=taken.parts, setting=setting, seed=b"s", form="swa", soap_body=soap_body), Format.AS2
+        OutgoingMessage(parts=taken.parts, wrapper=wrapper, seed=b"s", form="swa", soap_body=soap_body), Format.AS2
     )
 
 
@@ -71,7 +71,7 @@ def test_a_filled_body_is_kept_where_the_profile_says_so() -> None:
 def test_a_message_without_attachments_keeps_its_document() -> None:
     envelope = f'<s:Envelope xmlns:s="{SOAP}"><s:Body><o xmlns="urn:o"/></s:Body></s:Envelope>'.encode()
     taken = decode_wire(Wire([("content-type", "text/xml")], envelope))
-    given = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting, form="soap"), Format.AS2)
+    given = encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, form="soap"), Format.AS2)
     assert given.data == taken.parts[0].data
 
 
@@ -84,6 +84,6 @@ def test_an_envelope_that_was_posted_as_a_document_is_one() -> None:
 def test_other_formats_keep_the_soap_part() -> None:
     taken = decode_wire(swa("", ONE))
     given = encode_message(
-        OutgoingMessage(parts=taken.parts, setting=taken.setting, seed=b"s", form="swa"), Format.MIME
+        OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper, seed=b"s", form="swa"), Format.MIME
     )
     assert b"Envelope" in given.data

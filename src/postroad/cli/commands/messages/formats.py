@@ -139,7 +139,7 @@ def _encode_message(wire: Wire, format: Format) -> EncodedMessage:
         return EncodedMessage(media_type=FORMS[format].media_type, body=[FORMS[format].encode_post(message)])
     outgoing = OutgoingMessage(
         parts=message.parts,
-        setting=taken.setting,
+        wrapper=taken.wrapper,
         seed=sha256(wire.body).digest(),
         sender=message.sender,
         topic=message.topic,

@@ -53,7 +53,7 @@ def warning(text: str) -> Disposition:
 
 
 def read_disposition(value: str) -> Disposition:
-    """``mode; type/modifier: text``, in whatever capitals and blanks. A type that no one knows is not an acceptance."""
+    """Parse ``mode; type/modifier: text``, ignoring case and blanks. Unknown types do not count as acceptance."""
     mode, _, said = value.partition(";")
     kind, _, text = (said or mode).partition(":")
     type_, _, modifier = kind.partition("/")

@@ -24,7 +24,7 @@ DOCUMENT_HEADERS = {
 
 
 def select_document_headers(fields: dict[str, str]) -> list[tuple[str, str]]:
-    """The document's own among the fields, in one order whatever theirs is."""
+    """Return the fields that describe the document, always in the same order."""
     return [(DOCUMENT_HEADERS[name], fields[name]) for name in DOCUMENT_HEADERS if name in fields]
 
 

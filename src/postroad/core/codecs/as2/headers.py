@@ -65,7 +65,7 @@ def check_message_id(value: str) -> str:
 
 
 def subject_value(text: str) -> str:
-    """A subject as it stands in a header: as it is when it is ASCII, otherwise in encoded words (RFC 2047)."""
+    """Return a subject for a header: unchanged if it is ASCII, otherwise in encoded words (RFC 2047)."""
     if wrong := _CONTROL.search(text):
         raise Refused("as2.malformed", f"The subject has the control character {wrong[0]!r}; remove it")
     return text if text.isascii() and "=?" not in text else " ".join(_encoded_words(text))
@@ -84,7 +84,7 @@ def _encoded_words(text: str) -> Iterable[str]:
 
 
 def date_value(at: datetime) -> str:
-    """A time as HTTP and mail write it; English whatever the machine speaks."""
+    """Return a time as HTTP and mail write it, in English whatever the machine's locale is."""
     utc = at.astimezone(UTC)
     day, month = _DAYS[utc.weekday()], _MONTHS[utc.month - 1]
     return f"{day}, {utc.day:02} {month} {utc.year:04} {utc.hour:02}:{utc.minute:02}:{utc.second:02} GMT"

@@ -43,7 +43,7 @@ _TOLD_AS_UNDECRYPTED = (
 
 @dataclass(slots=True, kw_only=True)
 class LayerRemoval:
-    """A message whose layers are taken off one after the other, the outermost first."""
+    """Removes the layers of a message one by one, the outermost first."""
 
     own: As2Identity
     partner: As2Identity

@@ -76,5 +76,5 @@ def _options(value: str) -> dict[str, tuple[bool, list[str]]]:
 
 
 def options_value(digest: str) -> str:
-    """Disposition-Notification-Options for a signed receipt whose MIC is of that digest."""
+    """Return Disposition-Notification-Options for a signed MDN with a MIC of this digest."""
     return f"signed-receipt-protocol=required, {PROTOCOL}; signed-receipt-micalg=required, {micalg(digest)}"

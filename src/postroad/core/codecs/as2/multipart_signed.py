@@ -80,7 +80,7 @@ def _signed_parts(multipart: Multipart, limits: WireLimits) -> tuple[Entity, Buf
 
 
 def _candidates(entity: Entity) -> Iterator[Buffer]:
-    """The bytes that may have been signed: as they came; with CRLF in the header; with CRLF everywhere."""
+    """Yield the bytes that may have been signed: unchanged, with CRLF in the header, with CRLF everywhere."""
     yield entity.raw
     with_head = b"".join((_BARE_LF.sub(CRLF, entity.head), CRLF, entity.body))
     if len(with_head) != len(entity.raw):

@@ -32,7 +32,7 @@ def check_as2_name(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def quote_name(name: str) -> str:
-    """A bare name as it stands in a header: in quotation marks only where it needs them."""
+    """Return a name for a header, in quotation marks only if it needs them."""
     if _UNQUOTED.fullmatch(check_as2_name(name)):
         return name
     return '"' + _NEEDS_ESCAPE.sub(r"\\\1", name) + '"'

@@ -47,7 +47,7 @@ class BuiltMessage:
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """A header and what stands below it; each layer makes another one of it."""
+    """A header and its body; each layer wraps it in another one."""
 
     head: bytes
     body: Buffer

@@ -27,7 +27,7 @@ def header_value(text: str) -> str:
 
 
 def header_text(value: str) -> str:
-    """The text that a header's value says. Older senders quote instead; a percent sign that codes nothing is left alone."""
+    """Return the text of a header value. Older senders quote it; a percent sign that encodes nothing is kept."""
     value = value.strip(" \t")
     if not value.isascii():
         value = _from_bytes(value)
@@ -53,7 +53,7 @@ _CONTENT_TYPE = "datacontenttype"
 
 
 def read_binary(headers: Sequence[tuple[str, str]], body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> CloudEvent:
-    """The event; attributes come as text, since headers have no other type."""
+    """Return the event; attributes are texts, since headers have no other type."""
     if len(body) > limits.body_bytes:
         raise Refused("wire.too-large", f"the body has {len(body)} bytes; at most {limits.body_bytes} are allowed")
     attributes: dict[str, Attribute] = {}
@@ -76,7 +76,7 @@ def _attribute_of(header: str) -> str:
 
 
 def _document(content_type: str, body: Buffer) -> bytes | None:
-    """HTTP cannot say that there is no body: an empty one is an empty document only where a type says what is empty."""
+    """Return the document, or None. HTTP has no notation for "no body": an empty one is a document only if its type allows it."""
     if body or (content_type and not is_json_type(content_type)):
         return bytes(body)
     return None

@@ -29,7 +29,7 @@ _CHARSETS = {
 
 
 def is_json_type(content_type: str) -> bool:
-    """Whether a content type says JSON, as CloudEvents define it: any media type named json or ending in +json."""
+    """Return True if CloudEvents define the content type as JSON: any type named json or ending in +json."""
     subtype = media_type_of(content_type).partition("/")[2]
     return subtype == "json" or subtype.endswith("+json")
 
@@ -78,7 +78,7 @@ def write_document(data: bytes | None, content_type: str) -> dict[str, str | Raw
 
 
 def _decoded(data: bytes, content_type: str) -> str | None:
-    """The text that stands for these bytes and gives them back, if there is one."""
+    """Return a text that encodes to exactly these bytes, or None."""
     charset = _CHARSETS.get(_charset(content_type))
     media_type = media_type_of(content_type)
     if charset is None or is_json_type(content_type) or not (media_type.startswith(_TEXTS) or is_xml(media_type)):

@@ -63,7 +63,7 @@ def canonical_set(attributes: BerElement) -> bytes:
 
 
 def could_be_attributes(content: Sequence[Buffer]) -> bool:
-    """Whether content could be signed attributes of another message, whose signature would then appear valid."""
+    """Return True if content could be another message's signed attributes, whose signature would then appear valid."""
     filled = [piece for piece in content if piece]
     if not filled or filled[0][0] != SET:
         return False

@@ -179,7 +179,7 @@ def first_inside(buffer: Buffer) -> BerElement:
 
 
 def canonical(found: BerElement) -> bytes:
-    """The element in DER, as signatures want it. Only for what is small."""
+    """Return the element in DER, as signatures require it; only for small elements."""
     if found.tag & ~CONSTRUCTED == OCTET_STRING:
         return element(OCTET_STRING, found.octets())
     if not found.tag & CONSTRUCTED:
@@ -189,7 +189,7 @@ def canonical(found: BerElement) -> bytes:
 
 
 def _header(source: BerSource, begin: int, limit: int) -> tuple[int, int, int | None]:
-    """Tag, where the content starts, and how long it is: None when only its end mark tells."""
+    """Return the tag, the start of the content, and its length; None if an end mark terminates it."""
     source.elements += 1
     if source.elements > MAX_ELEMENTS:
         raise too_complex(f"The message has more than {MAX_ELEMENTS} elements")

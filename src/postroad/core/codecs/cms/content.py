@@ -20,7 +20,7 @@ _KINDS = {
 
 
 def content_kind(buffer: Buffer) -> str:
-    """``signed``, ``enveloped``, ``auth-enveloped``, ``compressed`` or ``data``; only the beginning is looked at."""
+    """Return ``signed``, ``enveloped``, ``auth-enveloped``, ``compressed`` or ``data``; reads only the beginning."""
     return _kind(first_inside(buffer))
 
 

@@ -51,7 +51,7 @@ def set_of(parts: Iterable[bytes], tag: int = SET) -> bytes:
 
 
 def enclose_pieces(tag: int, pieces: Sequence[Buffer]) -> list[Buffer]:
-    """An element around content that comes in pieces, as pieces again."""
+    """Return an element around pieces of content, as pieces."""
     return [header(tag, sum(map(len, pieces))), *pieces]
 
 

@@ -1,4 +1,4 @@
-"""The object identifiers of CMS and of its algorithms, each as the bytes that stand in a message."""
+"""The object identifiers of CMS and of its algorithms, as bytes."""
 
 from __future__ import annotations
 

@@ -56,7 +56,7 @@ def verify(
     *,
     at: datetime | None = None,
 ) -> VerifiedSignature:
-    """Who of the registered certificates signed the content: that which is given, or that which came inside.
+    """Return which registered certificate signed the content: the given content, or the one inside the message.
 
     With ``at``, a certificate that is not valid then counts for nothing.
     """
@@ -92,7 +92,7 @@ class _SignerInfo:
 
 
 class _Covered:
-    """What is signed, hashed once for each digest."""
+    """The signed content, hashed once for each digest."""
 
     __slots__ = ("_digests", "pieces", "type")
 
@@ -140,7 +140,7 @@ def _covered(message: _Message, given: Sequence[Buffer] | None) -> _Covered:
 def _known(
     signer_infos: tuple[BerElement, ...], trusted: Sequence[x509.Certificate]
 ) -> Iterator[tuple[_SignerInfo, list[x509.Certificate]]]:
-    """The signatures that say to be of registered certificates. Nothing is asked of those by others."""
+    """Yield the signatures that name registered certificates; others are ignored."""
     for signer_info in signer_infos:
         fields = signer_info.fields()
         fields.take("version", INTEGER)
@@ -165,7 +165,7 @@ def _signer_info(fields: BerFields) -> _SignerInfo:
 def _signer(
     info: _SignerInfo, candidates: list[x509.Certificate], covered: _Covered, at: datetime | None
 ) -> x509.Certificate:
-    """The certificate whose signature this is. Several may be named alike, as when one succeeds another with the same key."""
+    """Return the certificate that made this signature. Several may have the same name, for example after a renewal."""
     if info.attributes is not None:
         check_attributes(info.attributes, covered.type, covered.digest(info.digest))
     elif covered.type != oids.DATA or could_be_attributes(covered.pieces):

@@ -54,7 +54,7 @@ def only_headers(options: Buffer) -> bool:
 
 
 def elements(options: bytes) -> Iterator[tuple[int, bytes]]:
-    """The elements of options, as far as they are whole."""
+    """Yield the elements of options, up to the first truncated one."""
     at = 0
     while at + _ELEMENT_BYTES <= len(options):
         length = int.from_bytes(options[at + 2 : at + 4], "big")

@@ -43,7 +43,7 @@ def read_dime(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> DimeMessag
 
 
 class _Payload:
-    """A chunked payload of which more is to come."""
+    """A chunked payload that is not complete yet."""
 
     __slots__ = ("chunks", "headers", "id", "options", "type", "type_format")
 
@@ -88,7 +88,7 @@ class _Reading:
         return DimeMessage(records=tuple(self._records), tolerated=tolerated)
 
     def _read_record(self, at: int) -> tuple[int, int]:
-        """Takes the record that begins here; where the next one begins, and the flags of this one."""
+        """Read the record that begins here; returns the position of the next one, and this one's flags."""
         if self._size - at < HEADER_BYTES:
             raise self._cut_short(at)
         flags, kind, *lengths = HEADER.unpack_from(self._view, at)
@@ -193,7 +193,7 @@ class _Reading:
 
 
 def _fault_of(flags: int, kind: int) -> str:
-    """What is wrong with the first two bytes of a record."""
+    """Describe the error in the first two bytes of a record."""
     if flags >> 3 != VERSION:
         return f"this is not a DIME record of version 1 (version {flags >> 3})"
     if kind & 15:
@@ -207,7 +207,7 @@ _SIGNS: dict[int, bytes] = {TypeFormat.MEDIA_TYPE: b"/", TypeFormat.URI: b":"}  
 
 
 def looks_like_dime(buffer: Buffer) -> bool:
-    """Whether a DIME message begins here, and either ends here too or goes on with another record. Never raises."""
+    """Return True if a DIME message begins here and ends, or continues with another record. Never raises."""
     if len(buffer) < HEADER_BYTES:
         return False
     flags, kind, options, id_, type_, data = HEADER.unpack_from(buffer)

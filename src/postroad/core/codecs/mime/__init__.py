@@ -1,4 +1,4 @@
-"""MIME: entities and multiparts, read as views into the bytes that came and written as lists of buffers.
+"""MIME: entities and multiparts, read as views into the received bytes and written as lists of buffers.
 
 A ``head`` is header lines; an ``Entity`` is a head, an empty line and a body; a ``Multipart`` is entities between
 boundary lines. ``related`` finds the root of a SOAP message with attachments among them. The transfer encoding of a

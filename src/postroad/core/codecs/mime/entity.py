@@ -74,7 +74,7 @@ def read_entity(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Entity:
 
 
 def entity_of(head: bytes, body: Buffer) -> Entity:
-    """An entity whose header lines came by another way than its body (HTTP), or not at all; raw is the body alone."""
+    """Return an entity whose header arrived separately from its body (HTTP), or is missing; ``raw`` is the body alone."""
     view = memoryview(body)
     return _entity(head, view, view, ())
 

@@ -70,7 +70,7 @@ def first_of(fields: Fields, name: str) -> str:
 
 
 def write_head(headers: Iterable[tuple[str, str]]) -> bytes:
-    """Whole lines, each ended by CRLF, without the empty line that comes before the body."""
+    """Return the header lines, each ended by CRLF, without the empty line before the body."""
     return b"".join([_line(name, value) for name, value in headers])
 
 
@@ -81,6 +81,6 @@ def _line(name: str, value: str) -> bytes:
 
 
 def bare_id(text: str) -> str:
-    """``<a@b>`` → ``a@b``; an id that came without brackets is taken as it is."""
+    """Return ``a@b`` for ``<a@b>``; an ID without brackets is unchanged."""
     stripped = text.strip()
     return stripped[1:-1].strip() if stripped[:1] == "<" and stripped[-1:] == ">" else stripped

@@ -39,7 +39,7 @@ class Multipart(Struct, frozen=True, eq=False):
 
 
 def read_multipart(content_type: str, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> Multipart:
-    """The parts of a body whose Content-Type is given."""
+    """Return the parts of a body with this Content-Type."""
     return multipart_of(read_multipart_type(content_type, limits), body, limits)
 
 
@@ -63,7 +63,7 @@ def multipart_of(kind: MultipartType, body: Buffer, limits: WireLimits) -> Multi
 
 
 def _boundary_lines(source: bytes, boundary: bytes, most_parts: int) -> tuple[list[tuple[int, int]], list[str]]:
-    """Each boundary line up to the closing one: where what stands before it ends, and what stands behind it begins.
+    """Return the range of each boundary line up to the closing one, and notes about tolerated deviations.
 
     A boundary begins the body or a line, and white space at most comes behind it. Also answers what was tolerated.
     """
@@ -116,7 +116,7 @@ def write_multipart(parts: Iterable[tuple[bytes, Buffer]], boundary: bytes) -> l
 
 
 def make_boundary(parts_data: Iterable[Buffer], seed: bytes) -> bytes:
-    """A boundary that follows from the seed and does not come in the data."""
+    """Return a boundary derived from the seed that does not occur in the data."""
     sources = [whole_bytes(data) for data in parts_data]
     candidates = (b"=_" + sha256(b"%d:%b" % (attempt, seed)).hexdigest()[:40].encode() for attempt in count())
     return next(boundary for boundary in candidates if not any(boundary in source for source in sources))

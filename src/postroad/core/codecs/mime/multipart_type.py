@@ -45,7 +45,7 @@ def read_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
 
 
 def read_any_multipart_type(content_type: str, limits: WireLimits) -> MultipartType:
-    """The general reader: parameters in any form that ``read_parameters`` takes."""
+    """Read the type with parameters in any form that ``read_parameters`` accepts."""
     kind, _, subtype = media_type_of(content_type).partition("/")
     if kind != "multipart":
         raise Refused("wire.unsupported", f"a multipart is expected here, not {content_type[:80]!r}")

@@ -22,7 +22,7 @@ _QUOTED_PAIR = re.compile(r"\\(.)", re.DOTALL)
 
 
 def read_parameters(value: str, limits: WireLimits = DEFAULT_LIMITS) -> Parameters:
-    """Names in lower case and values without quotes, in the order in which they stand."""
+    """Return the parameters in order, with names in lower case and values without quotes."""
     found: list[tuple[str, str]] = []
     for match in _PARAMETER.finditer(value):
         name, quoted, token = match.groups("")

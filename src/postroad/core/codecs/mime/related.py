@@ -66,7 +66,7 @@ def _check_unique(ids: Sequence[str]) -> None:
 
 
 def _place_of(start: str, ids: Sequence[str]) -> int:
-    """The part whose id is ``start``, letter by letter, or else written with percent signs on one side only."""
+    """Return the index of the part whose ID is ``start``; exactly, or if only one of them is percent-encoded."""
     if start in ids:
         return ids.index(start)
     plain = [unquote(text) for text in ids]

@@ -67,7 +67,7 @@ def _without_space(line: bytes) -> bytes:
 
 
 def encode_content(data: Buffer, encoding: Encoding) -> bytes:
-    """``data`` in a transfer encoding, with lines of at most 76 characters; every byte comes back when it is decoded."""
+    """Return ``data`` in a transfer encoding, in lines of at most 76 characters; decoding restores every byte."""
     if encoding == "base64":
         text = b2a_base64(data, newline=False)
         return b"\r\n".join([text[at : at + _LINE_CHARS] for at in range(0, len(text), _LINE_CHARS)])

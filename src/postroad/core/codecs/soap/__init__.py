@@ -49,7 +49,7 @@ CLOSING = b"</soap:Body></soap:Envelope>"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SoapCodec:
-    """One version of SOAP, told from the other by its envelope's namespace."""
+    """The codec of one version of SOAP; versions differ in the namespace of the envelope."""
 
     namespace: str
     media_type: str
@@ -126,7 +126,7 @@ class SoapCodec:
         return self.opening + operation + CLOSING
 
     def operation(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> SoapElement:
-        """The element in the Body, whatever it is."""
+        """Return the element in the Body."""
         return self._operation(_utf8(body, limits), limits, "operation")
 
     def _operation(self, utf8: bytes, limits: WireLimits, role: str) -> SoapElement:

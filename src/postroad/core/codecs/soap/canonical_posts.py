@@ -179,7 +179,7 @@ def _is_xml_text(utf8: bytes) -> bool:
 
 @lru_cache(maxsize=64)
 def _prefixes(soap: bytes, outer: bytes, prefix: bytes, inner: bytes, namespace: str) -> tuple[bytes, ...] | None:
-    """The prefixes declared around a document, or None when the envelope's own stand for something else."""
+    """Return the prefixes declared around a document; None if the envelope's own have another meaning."""
     scope = dict(_DECLARED.findall(outer))
     if scope.get(soap) != namespace.encode():
         return None
@@ -190,7 +190,7 @@ def _prefixes(soap: bytes, outer: bytes, prefix: bytes, inner: bytes, namespace:
 
 
 def _located(utf8: bytes, position: int, soap: bytes, prefix: bytes) -> list[_Located] | None:
-    """All parts and then nothing but the ends of the envelope, or None when something else stands there."""
+    """Return all parts; None if anything but the end of the envelope follows them."""
     found: list[_Located] = []
     last = b"Document"
     part = _PART.match(utf8, position)
@@ -242,7 +242,7 @@ def _recipients(services: bytes, limits: WireLimits) -> tuple[Recipient, ...]:
 
 @lru_cache(maxsize=256)
 def _usual_recipients(services: bytes) -> tuple[Recipient, ...]:
-    """Most posts go where others went before; what is this short passes no limit on texts."""
+    """Return the recipients, cached, since most posts have the same ones; their length passes every limit."""
     return tuple([_recipient(name, arguments, DEFAULT_LIMITS) for name, arguments in _ONE_SERVICE.findall(services)])
 
 

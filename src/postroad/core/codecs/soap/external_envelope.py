@@ -72,7 +72,7 @@ class ExternalEnvelope(NamedTuple):
         return make_standalone(self.utf8[self.child.begin : self.child.end], self.scopes["Body"])
 
     def untouched_from(self, document: bytes) -> int:
-        """Where in the document the stretch begins that stands in the envelope too: behind what was added to its first tag."""
+        """Return the position from which the document equals the envelope's bytes: after what was added to its first tag."""
         added = len(document) - (self.child.end - self.child.begin)
         name = _NAME.match(document)
         return name.end() + added if added and name is not None else 0
@@ -89,7 +89,7 @@ class ExternalEnvelope(NamedTuple):
         return found[0] if found else None
 
     def network_header(self, limits: WireLimits = DEFAULT_LIMITS) -> Message | None:
-        """The network's own header block as a message without parts; None if there is no such block."""
+        """Return the network's own header block as a message without parts; None if it is missing."""
         block = self._network_block
         if block is None:
             return None
@@ -109,7 +109,7 @@ class ExternalEnvelope(NamedTuple):
 
 
 def _moved(span: EnvelopeSpan, cut: EnvelopeSpan) -> EnvelopeSpan:
-    """Where a span stands when another one has been cut out."""
+    """Return the span's position after another one has been removed."""
     length = cut.end - cut.begin
     return EnvelopeSpan(span.name, span.begin - length, span.end - length) if span.begin > cut.begin else span
 
@@ -125,7 +125,7 @@ def read_external_envelope(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> 
 
 
 class _Reader(ComplexityCounter):
-    """Walks the envelope and notes where the blocks of its Header and the children of its Body stand."""
+    """Walks the envelope and records the positions of header blocks and of the Body's children."""
 
     __slots__ = (
         "_begin",
@@ -181,7 +181,7 @@ class _Reader(ComplexityCounter):
             self._enter_document()
 
     def _enter_document(self) -> None:
-        """What is written inside a document is not ours to read; it is only counted, where counting can matter."""
+        """Enter a document: its elements are not interpreted, only counted where limits apply."""
         self._begin = self._scanner.CurrentByteIndex
         self._scanner.CharacterDataHandler = None
         if self._harmless:

@@ -46,7 +46,7 @@ def write_fault(namespace: str, code: str, title: str, detail: str, pointer: str
 
 
 def read_fault(fault: SoapElement, limits: WireLimits) -> Refused:
-    """The refusal in a fault's detail; a fault that is not ours is shown as it is."""
+    """Return the refusal in a fault's detail; other faults are shown unchanged."""
     for detail in fault.children:
         for refusal in detail.children:
             if refusal.name == network_name("Refusal"):

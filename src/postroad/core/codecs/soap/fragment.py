@@ -32,7 +32,7 @@ def make_standalone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
 
 
 def mentions_prefix(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
-    """Whether one of the prefixes stands before a colon anywhere, be it in a name or in content."""
+    """Return True if one of the prefixes precedes a colon, in a name or in content."""
     colon = fragment.find(b":") if prefixes else -1
     looks = FEW_COLONS * len(prefixes)
     while colon >= 0:
@@ -81,7 +81,7 @@ class _Leaning:
         self._declared.pop()
 
     def _content(self, text: str) -> None:
-        """Names may also stand in content (xsi:type="xs:string", paths, lists); they lean on a declaration just the same."""
+        """Collect the prefixes in content, such as xsi:type="xs:string"; they need their declarations, too."""
         if ":" not in text:
             return
         for prefix in {found[1] for found in _QNAME.finditer(text)}:

@@ -39,7 +39,7 @@ class SoapElement:
 
     @property
     def path(self) -> str:
-        """Where the element stands, for a refusal's pointer."""
+        """The path of the element, for a refusal's pointer."""
         return f"{self.parent.path}/{short_name(self.name)}" if self.parent else ""
 
     @property
@@ -58,7 +58,7 @@ class SoapElement:
         return self.attributes
 
     def fields(self, **most: int) -> dict[str, list[SoapElement]]:
-        """Children by local name; each may come at most so often, and no others may come. Stray text is refused."""
+        """Return the children by local name; each may occur up to its number, others and stray text are refused."""
         if "".join(self.pieces).strip():
             raise malformed(f"{short_name(self.name)} may contain only elements", self.path)
         found: dict[str, list[SoapElement]] = {name: [] for name in most}

@@ -61,7 +61,7 @@ class _FirstTag:
 
 
 def declare_encoding(body: bytes, content_type: str) -> bytes:
-    """The bytes with an XML declaration, where only their content type says that they are in another encoding than UTF-8."""
+    """Return the bytes with an XML declaration, if only their content type declares an encoding other than UTF-8."""
     charset = parameter_of(content_type, "charset")
     if not charset or b"\0" in body[:4] or body.startswith((b"<?xml", b"\xef\xbb\xbf")) or _is_utf8(body):
         return body

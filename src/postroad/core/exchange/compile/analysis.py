@@ -94,7 +94,7 @@ def undecided(reason: str) -> QueryDecision:
 
 
 def restrict_to_routing_key(decision: QueryDecision, routing_key: str) -> QueryDecision:
-    """The decision about what is only asked of messages with this routing key."""
+    """Return the decision restricted to messages with this routing key."""
     wanted = Literal(
         slot=HeaderSlot(name=ROUTING_KEY), reading=Conversion.ITEM_TEXT, test=Test.EQ, constant=routing_key
     )

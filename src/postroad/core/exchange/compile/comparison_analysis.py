@@ -54,7 +54,7 @@ def compare_nodes(nodes: Nodes, test: Test, constant: Constant, *, singles: bool
 
 
 def _compare_looked_up(nodes: Nodes, test: Test, constant: Constant) -> JudgedCondition:
-    """``$msg?total eq 5``: what is looked up has types, so all constants can be compared with it."""
+    """Compare a JSON lookup such as ``$msg?total eq 5``; JSON values have types, so any constant can be compared."""
     reading, value = _general(constant)
     if not nodes.exact or nodes.linked:
         return _some(nodes, reading, test, value, exact=False)  # one may be an array of several

@@ -73,7 +73,7 @@ def judge_condition(expression: Expression, scope: QueryScope) -> JudgedConditio
 
 
 def judge_truth(expression: Expression, scope: QueryScope) -> JudgedCondition:
-    """The effective boolean value of what is no condition itself."""
+    """Return the effective boolean value of an expression that is not a condition itself."""
     if expression == SequenceExpression():
         return NEVER
     meaning = meaning_of(expression, scope, judge_condition)

@@ -80,7 +80,7 @@ class _Writing:
         return self._within_bounds(united)
 
     def as_many_as_fit(self, parts: tuple[Condition, ...]) -> tuple[_Bits, ...]:
-        """Of what must hold together, as much as can be written out, beginning with what is said most shortly."""
+        """Return as many parts of a conjunction as can be written out, the shortest first."""
         found = [one for one in map(self.conjunctions, parts) if one is not None]
         kept = _NEUTRAL
         for one in sorted(found, key=len):

@@ -92,7 +92,7 @@ class FallbackBindings:
                 del self.keys[place]
 
     def among(self, doubt: FallbackReason | None, topic: object) -> frozenset[Key]:
-        """The bindings with this reason whose routing key is this topic or empty."""
+        """Return the bindings with this reason whose routing key is the topic or empty."""
         if doubt is None:
             return _NONE
         fitting = self.keys.get((doubt, topic), _NONE) if isinstance(topic, str) else _NONE

@@ -108,7 +108,7 @@ class Nodes:
 
 
 def _wildcards_in_search(steps: tuple[SlotStep, ...]) -> int:
-    """How many steps behind ``//`` any element takes: with each, twice as many places may have to be kept in mind."""
+    """Count the wildcard steps after ``//``; each can double the number of positions to remember."""
     searched = next((number for number, step in enumerate(steps) if step.descends), len(steps))
     elements = [step.name for step in steps[searched:] if step.kind is StepKind.ELEMENT]
     return sum(name.local is None or name.namespace is None for name in elements)

@@ -67,7 +67,7 @@ def _start(start: PathStart | str, scope: QueryScope) -> Meaning:
 
 
 def _path_may_be_number(path: QueryPath, scope: QueryScope) -> bool:
-    """Nodes are no numbers; what is looked up in JSON may be one, and so may what a variable stands for."""
+    """Return True if a path may yield a number: JSON lookups and variables may, nodes never do."""
     if any(step.kind.is_lookup for step in path.steps):
         return True
     start = _start(path.start, scope)

@@ -119,7 +119,7 @@ class TableGroup:
 
 
 class SortedGroup:
-    """The first constants in order, and beside each the other ones and the key, column by column: most are never looked at."""
+    """Conjunctions sorted by their first constant, with the other constants and the keys in columns that are rarely read."""
 
     __slots__ = ("_bisect", "_extreme_of", "_firsts", "_from_there", "_keys", "_later", "_rest", "_view", "shape")
 
@@ -172,7 +172,7 @@ class SortedGroup:
 
 
 def _column(part: Part) -> Any:
-    """Doubles lie side by side; anything else is a list."""
+    """Return an empty column: an array for doubles, otherwise a list."""
     return array("d") if part[0].view.reading is Conversion.DOUBLES and part[0].test is not Test.EXISTS else []
 
 

@@ -20,7 +20,7 @@ LookupValues = dict[int, Raw]
 
 
 class _Place:
-    """What is looked up from here, and which slots take what is here."""
+    """A position in JSON: the next lookups, and the slots that take its value."""
 
     __slots__ = ("slots", "steps")
 

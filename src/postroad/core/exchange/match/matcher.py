@@ -182,7 +182,7 @@ class Matcher:
         return frozenset(islice(reached, MAX_FAILED))
 
     def _facts(self, message: MatchableMessage) -> tuple[MessageFacts, str]:
-        """The values of a message; reading what it lacks, such as nodes in JSON, is an error."""
+        """Return a message's values, and the error if a value could not be read, such as nodes in JSON."""
         questions = self._questions
         found: dict[int, Raw] = {}
         fault = ""

@@ -106,7 +106,7 @@ class MatchingTerms(NamedTuple):
 
 
 class _Asked(NamedTuple):
-    """A literal: its probe, and its constant or where that stands among those of a binding."""
+    """A literal: its probe, and its constant or the constant's index among those of a binding."""
 
     probe: Probe
     negated: bool
@@ -122,7 +122,7 @@ class _Asked(NamedTuple):
 
 
 class _Pattern:
-    """A conjunction whose constants may still be open: the equalities by which it goes down, and what is left."""
+    """A conjunction with open constants: the equalities that select its place in the tree, and the remaining literals."""
 
     __slots__ = ("_layouts", "_left", "_shape", "_ways")
 
@@ -137,7 +137,7 @@ class _Pattern:
         return [asked.probe for asked in self._ways + self._left]
 
     def place(self, constants: Sequence[Any]) -> ConjunctionPlacement:
-        """Where it is to stand: by the equality with most different constants first."""
+        """Return its place in the tree: the equality with the most different constants first."""
         pairs = [(asked.probe, asked.value(constants)) for asked in self._ways]
         for probe, constant in pairs:
             probe.meet(constant)
@@ -215,7 +215,7 @@ def _order(literal: Literal) -> tuple[str, str, str, bool, str]:
 
 
 class QueryPlans:
-    """The plans in use, by skeleton or, where a query has none, by the query itself."""
+    """The plans in use, by query template; a query without a template has a plan of its own."""
 
     __slots__ = ("_plans", "_questions", "_unfit")
 

@@ -69,7 +69,7 @@ class ConjunctionPlacement(NamedTuple):
         return self.constants[len(self.layout.ways) :]
 
     def forget(self) -> None:
-        """The constants are no longer met."""
+        """Stop counting the constants of this placement."""
         for probe, constant in zip(self.layout.ways, self.constants, strict=False):
             probe.part(constant)
 
@@ -143,7 +143,7 @@ class MatchNode:
             _drop_if_empty(self.anchored, anchor_of(shape))
 
     def collect(self, facts: MessageFacts, out: list[Key]) -> None:
-        """All keys whose conjunction holds; a key may come more than once."""
+        """Collect all keys whose conjunction holds; a key may be repeated."""
         if self.keys:
             out += self.keys
         if self.groups:
@@ -199,7 +199,7 @@ def add_placement(node: MatchNode, place: ConjunctionPlacement, key: Key) -> Non
 
 
 def _joined(child: Child, place: ConjunctionPlacement, key: Key) -> Child:
-    """The child with the key in it; nothing if that takes a node."""
+    """Return the child with the key added; nothing if that requires another node."""
     shape = place.layout.shape
     if shape:
         if child is not _NOTHING and not (isinstance(child, Group) and child.shape == shape):
@@ -263,7 +263,7 @@ def _collect_prefixes(prefixes: dict[View, dict[int, dict[str, Child]]], facts: 
 
 
 def _collect_raw(raw: dict[int, dict[str, Child]], facts: MessageFacts, out: list[Key]) -> None:
-    """By texts as they stand in the slots; whichever of the two has fewer slots is gone through."""
+    """Collect the keys of equal texts; iterates over the smaller of the two sets of slots."""
     found: Any = facts.found
     for slot in raw if len(raw) < len(found) else found:
         if slot in found and slot in raw:

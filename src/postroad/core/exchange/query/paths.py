@@ -1,5 +1,4 @@
-"""Steps of paths as they are written: ``po:line``, ``*:line``, ``@sku``, ``text()``, ``.``, ``child::line``, ``?sku``; and
-what names mean.
+"""Reads the steps of paths, such as ``po:line``, ``*:line``, ``@sku``, ``text()``, ``child::line``, ``?sku``, and resolves names.
 
 Rule: a step that leads elsewhere than down needs the engine.
 """

@@ -60,7 +60,7 @@ class Scanner:
         raise self.unreadable("a comment does not end")
 
     def take(self, symbol: str) -> bool:
-        """Whether these characters come next; they are then behind us."""
+        """Consume these characters; returns False if others follow."""
         if not self.text.startswith(symbol, self.at):
             return False
         self.at += len(symbol)
@@ -72,7 +72,7 @@ class Scanner:
             raise self.unreadable(f"{symbol!r} is expected")
 
     def word(self, word: str) -> bool:
-        """Whether this word comes next, whole."""
+        """Consume this whole word; returns False if something else follows."""
         if not self.text.startswith(word, self.at):
             return False
         found = NAME.match(self.text, self.at)
@@ -83,7 +83,7 @@ class Scanner:
         return True
 
     def words(self, *words: str) -> bool:
-        """Whether these words come next, one after the other; else nothing is taken."""
+        """Consume these words in order, or nothing."""
         start = self.at
         if all(self.word(word) for word in words):
             return True

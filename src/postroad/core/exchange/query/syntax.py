@@ -143,7 +143,7 @@ class WhereClause:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Unknown:
-    """Something whose extent is certain and whose meaning needs the engine."""
+    """An expression whose end is known, but whose meaning only the engine knows."""
 
     reason: str
 

@@ -1,4 +1,4 @@
-"""Writes and reads CONTRL: our acknowledgments of what came, and a partner's of what we sent.
+"""Writes and reads CONTRL: acknowledgments of received interchanges, and partners' acknowledgments of sent ones.
 
 Rules: CONTRL is never answered with CONTRL. Only envelopes are checked, so nothing is claimed about the contents of
 messages. A group or message that is not named has the status of what contains it, as the standard defines. An
@@ -191,7 +191,7 @@ class _Telling:
         return self._segment("UCI", found.reference, *parties, *self._verdict(self._taken, -1, -1))
 
     def _about_members(self) -> Iterator[bytes]:
-        """Groups and messages of which there is something to tell, each message behind its group."""
+        """Yield a segment for each group and message with an error, each message after its group."""
         told = sorted({place for _, place in self._faults if place >= 0} | self._rejected)
         by_group: dict[int, list[int]] = {group: [] for group, member in self._faults if group >= 0 and member < 0}
         for place in told:

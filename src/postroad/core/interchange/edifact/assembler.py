@@ -173,7 +173,7 @@ class _Assembly:
         return pieces
 
     def _room_for(self, found: EdifactMessage, key: tuple[str, ...], marks: EdifactDelimiters) -> list[bytes]:
-        """What ends and what begins before this message can stand."""
+        """Return the segments that must be closed and opened before this message can be written."""
         pieces: list[bytes] = []
         repeated = self._numbering == "own" and without_breaks(found.reference) in self._references
         full = self._in_group >= MOST_MESSAGES or self._groups >= MOST_MESSAGES

@@ -33,7 +33,7 @@ def charset_of(syntax: str) -> str:
 
 
 def codec_of_syntax(syntax: str) -> str:
-    """The codec's own name; empty for an identifier that an industry made for itself, whose charset is not known."""
+    """Return the name of the Python codec; empty for a syntax identifier of an industry, whose charset is unknown."""
     return lookup(CHARSETS[syntax]).name if syntax in CHARSETS else ""
 
 

@@ -145,7 +145,7 @@ def _told(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[Interchange
 
 
 def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
-    """Others than the standard's, without UNA: the terminator is what stands before the next UN."""
+    """Find non-standard delimiters of an interchange without UNA: the terminator is the character before the next UN."""
     element, component = found.groups()
     ends = re.compile(rb"([^A-Za-z0-9\s])[ \t\r\n]*UN[GHZ]" + re.escape(element))
     end = ends.search(raw, found.end(), found.end() + _LOOK)

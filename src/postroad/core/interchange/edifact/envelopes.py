@@ -56,7 +56,7 @@ def marks_of(envelope: Envelope) -> EdifactDelimiters:
 
 
 def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) -> Envelope:
-    """The envelope of what is sent back: the same delimiters, charset and version, and the parties changed round."""
+    """Return the envelope of a reply: the same delimiters, charset and version, with sender and receiver swapped."""
     told = {name: found.facts[name] for name in _KEPT if found.facts.get(name)}
     told["release"] = found.facts["release"]
     if contradicts(delimiters_of(told)):

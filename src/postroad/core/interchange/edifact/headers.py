@@ -24,7 +24,7 @@ class UnbHeader:
 
 
 def read_header(raw: bytes, marks: EdifactDelimiters) -> tuple[UnbHeader, list[str]]:
-    """UNB, and what is wrong with it in words."""
+    """Return the values of UNB, and its errors as texts."""
     syntax = find_component(elements_of(raw, marks), 1)
     elements, wrong = elements_of(raw, marks, charset_of(syntax)), []
     date, time = find_component(elements, 4), find_component(elements, 4, 1)

@@ -30,7 +30,7 @@ _HEAD = re.compile(rb"UNH([^A-Za-z0-9\s])[^\s]{0,40}?\1[A-Z0-9]{1,6}(?!\1)([^A-Z
 
 
 class EdifactMessage(Struct, frozen=True, kw_only=True, gc=False):
-    """A message, and where in its bytes what is."""
+    """A message and the positions of its segments."""
 
     data: bytes
     begin: int  # of UNH

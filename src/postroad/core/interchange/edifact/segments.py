@@ -35,7 +35,7 @@ def compile_released_pattern(marks: EdifactDelimiters) -> re.Pattern[bytes]:
 
 
 def is_released(data: bytes, at: int, marks: EdifactDelimiters) -> bool:
-    """Whether an odd run of release characters stands before this place."""
+    """Return True if an odd number of release characters precedes this position."""
     if not marks.release or data[at - 1 : at] != marks.release:
         return False
     begin, release = at, marks.release[0]
@@ -69,7 +69,7 @@ def count_segments(data: bytes, begin: int, end: int, marks: EdifactDelimiters) 
 
 
 def parts_of(raw: bytes, separator: bytes, release: bytes) -> list[bytes]:
-    """Split where the separator is not released; what is released stays so."""
+    """Split at each separator that is not released; released ones keep their release characters."""
     parts = raw.split(separator)
     if not release or release not in raw:
         return parts
@@ -98,7 +98,7 @@ def unrelease_text(raw: bytes, marks: EdifactDelimiters) -> bytes:
 
 
 def text_of(raw: bytes, charset: str = "utf-8") -> str:
-    """Never refuses: what is not in the charset is read byte by byte."""
+    """Decode the bytes; text that is not in the charset is decoded as Latin-1 instead of being refused."""
     try:
         return raw.decode(charset)
     except UnicodeDecodeError:

@@ -30,7 +30,7 @@ _MOST_NAMED = 5  # stray segments named in one fault
 
 
 class EdifactWalk:
-    """Walks once; then ``end`` is where the interchange ends and what was found is in ``split``."""
+    """Walks through the data once; ``end`` is then the end of the interchange, and ``split`` its contents."""
 
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MAX_MEMBERS) -> None:
         self._data, self._view, self._most = data, memoryview(data), most_members
@@ -94,7 +94,7 @@ class EdifactWalk:
     # ---- one level each: they begin where the segment before ended ---------------------------------------------------
 
     def _interchange(self, end: int) -> re.Match[bytes]:
-        """Groups and messages; gives back the UNZ."""
+        """Read groups and messages; returns the match of UNZ."""
         found = self._next(end, "between messages")
         while (tag := found.group(1)) in (b"UNG", b"UNH"):
             end = self._group(found.start(1)) if tag == b"UNG" else self._ungrouped(found)
@@ -140,7 +140,7 @@ class EdifactWalk:
         return end
 
     def _messages(self, header: re.Match[bytes] | None, group: int) -> int:
-        """The hot path: messages that follow each other at once; a right one costs two searches and one count."""
+        """Read consecutive messages. The hot path: a correct message costs two searches and one count."""
         data, marks, members, end = self._data, self.marks, self._members, 0
         terminator, doubt = marks.terminator, marks.release + marks.terminator if marks.release else b""
         while header is not None and header.group(1) == b"UNH" and end in (0, header.start()):
@@ -182,7 +182,7 @@ class EdifactWalk:
         return one or b"", other or b""
 
     def _facts_of(self, begin: int, kind_end: int, head_end: int) -> Mapping[str, str]:
-        """Of a million messages, most say the same version."""
+        """Return the facts of a message header; cached, since most messages have the same version."""
         key = self._data[kind_end:head_end]
         found = self._facts_by_head.get(key)
         if found is None:
@@ -221,7 +221,7 @@ class EdifactWalk:
     # ---- single segments ---------------------------------------------------------------------------------------------
 
     def _next(self, end: int, where: str, group: int = -1) -> re.Match[bytes]:
-        """The next control segment behind the terminator that stands here; what lies between is looked at."""
+        """Return the next control segment; anything between it and the last terminator is checked."""
         found = find_control(self._data, end, self.marks)
         if found is None:
             raise UncertainBoundary("edifact.truncated", "it ends before its last segment, UNZ", len(self._data))

@@ -36,7 +36,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
 
 
 class _Body:
-    """Everything between header and trailer, counted as it is written."""
+    """Writes the records between header and trailer, and counts them."""
 
     def __init__(self, layout: FlatLayout) -> None:
         self._layout, self._total = layout, HashTotal(layout)

@@ -83,7 +83,7 @@ class Template:
         return raw + self._raw(" ") * (field.width - len(raw))
 
     def read(self, record: bytes) -> dict[str, bytes] | None:
-        """What the record says, by name; none where it is not as the template says."""
+        """Return the fields of a record by name; None if it does not match the template."""
         found = self._reader.fullmatch(record)
         return found.groupdict() if found else None
 
@@ -133,7 +133,7 @@ class FlatLayout:
 
     @property
     def converts(self) -> bool:
-        """Whether members are not in the file as they came."""
+        """Return True if members are converted when they are written to the file."""
         return self.charset != self.member_charset or self.member_end is not None
 
 

@@ -67,7 +67,7 @@ class HashTotal:
         self._layout, self._sum = layout, Decimal(0)
 
     def add(self, record: bytes) -> str:
-        """Adds what the record has; says what is wrong where it has no number there."""
+        """Add the record's value; returns the error if it has no number at that position."""
         layout = self._layout
         if not layout.has_total or not record.startswith(layout.total_records):
             return ""

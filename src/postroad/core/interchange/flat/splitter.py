@@ -180,7 +180,7 @@ class _Walk:
             self._note("flat.control", f"the header has the number {before!r}, and the trailer {told['number']!r}", at)
 
     def _check(self) -> None:
-        """Counts and sum, as far as header and trailer say any."""
+        """Compare counts and hash total with those that header and trailer declare."""
         layout, end = self._layout, len(self._data)
         if layout.header is not None and not self._opened:
             self._note("flat.header", "there is no header", 0)

@@ -38,7 +38,7 @@ class Hl7Acknowledgement:
 
 
 def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) -> Envelope:
-    """The envelope of what is sent back: the same separators, and the parties changed round."""
+    """Return the envelope of a reply: the same separators, with sender and receiver swapped."""
     told = {name: found.facts[name] for name in Separators().facts()}
     if any(fault.code == "hl7.separators" for fault in found.faults):
         told = {}
@@ -50,7 +50,7 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
 def acknowledge(
     found: Split, envelope: Envelope, numbers: Numbers, *, taken: bool = True, rejected: Collection[int] = ()
 ) -> Iterator[bytes]:
-    """The ACK of every message that wants one: alone for a message that came alone, in a batch for a batch.
+    """Yield the ACK of every message that requests one: single for a single message, in a batch for a batch.
 
     ``rejected`` are places of members that were not taken though the others were."""
     whole, not_taken = taken and not any(fault.fatal for fault in found.faults), frozenset(rejected)

@@ -50,7 +50,7 @@ def _place(position: int, message: Hl7Message, batch: str, file: str) -> Placed:
 
 
 def _messages(members: Iterable[Buffer], marks: Separators) -> Iterator[tuple[int, Hl7Message, Hl7Message]]:
-    """Each message with the place of its member, as it came and in the separators of the batch."""
+    """Yield each message with its member's position, unchanged and in the separators of the batch."""
     for position, member in enumerate(members):
         try:
             found = [(one, convert_separators(one, marks)) for one in _messages_of(member)]

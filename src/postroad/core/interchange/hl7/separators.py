@@ -54,7 +54,7 @@ def separators_of(facts: Mapping[str, str]) -> Separators:
 
 
 def to_readable(data: Buffer) -> tuple[bytes, int, int]:
-    """The bytes, and where in them what is not the frame of the transport begins and ends."""
+    """Return the bytes, and the begin and end of the content inside the transport's framing."""
     raw = whole_bytes(data)
     begin, end = len(_UTF_8_MARK) if raw.startswith(_UTF_8_MARK) else 0, len(raw)
     while begin < end and raw[begin] in _AROUND + b" \t":

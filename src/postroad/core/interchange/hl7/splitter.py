@@ -173,7 +173,7 @@ class _Walk:
         self._members.append(Member(data=data, kind=kind, reference=reference, group=group, facts=facts))
 
     def _message_facts(self, header: list[bytes], marks: Separators) -> Mapping[str, str]:
-        """Of a million messages, most come from the same program."""
+        """Return the facts of a message header; cached, since most messages come from the same program."""
         told = (marks.field + marks.encoding(), *header[3:7], header[11], header[12], *header[15:19])
         found = self._facts_by_header.get(told)
         if found is None:
@@ -206,7 +206,7 @@ class _Walk:
 
 
 def _starts(raw: bytes, at: int, end: int) -> Iterator[tuple[int, int, bytes]]:
-    """Where what stands before ends, where each header or trailer begins, and its tag."""
+    """Yield each header or trailer: the end of the preceding content, its own begin, and its tag."""
     yield at, at, raw[at : at + 3]
     for found in _CONTROL.finditer(raw, at + 3, end):
         yield found.end(1) if found.group(1) else found.start(), found.start(2), found.group(2)

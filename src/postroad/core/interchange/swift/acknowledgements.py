@@ -22,7 +22,7 @@ class SwiftAcknowledgement:
 
 
 def read_answers(found: Split) -> tuple[SwiftAcknowledgement, ...]:
-    """Every acknowledgement in a file; messages of others are no one's answers and are passed over."""
+    """Yield every acknowledgment in a file; other messages are skipped."""
     return tuple(
         SwiftAcknowledgement(
             accepted=facts["acknowledged"] == "accepted",

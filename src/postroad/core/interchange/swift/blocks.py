@@ -55,7 +55,7 @@ def _closing(data: bytes, at: int, stop: int) -> int:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Headers:
-    """What the headers of one message say."""
+    """The values of one message's headers."""
 
     service: str  # 01 for FIN, 21 for an acknowledgement
     kind: str  # 103, 940 …; "ack" for an acknowledgement alone
@@ -66,7 +66,7 @@ class Headers:
 
 
 def read_headers(data: bytes, blocks: list[Block]) -> Headers:
-    """Of an acknowledgement with a copy of what it is about, the copy's; what was said of it is among the facts."""
+    """Return the headers of a message; for an acknowledgment with a copy of the message, those of the copy."""
     own = blocks
     firsts = [place for place, block in enumerate(blocks) if block.name == b"1"]
     if len(firsts) > 1:
@@ -83,7 +83,7 @@ def read_headers(data: bytes, blocks: list[Block]) -> Headers:
 
 
 def _parties(basic: str, application: str) -> tuple[str, str]:
-    """An input message goes from our terminal (block 1) to that of block 2; an output message comes the other way."""
+    """Return sender and receiver. An input message goes from block 1 to block 2, an output message the other way."""
     terminal = basic[3:15]
     if application.startswith("I"):
         return terminal, application[4:16]
@@ -102,7 +102,7 @@ def _user_facts(block: bytes) -> dict[str, str]:
 
 
 def _acknowledgement(data: bytes, blocks: list[Block]) -> dict[str, str]:
-    """What an F21 says: 451 is 0 for accepted, 405 why not, 177 when."""
+    """Return the facts of an F21: field 451 is 0 for accepted, 405 is the reason, 177 the time."""
     for first, second in pairwise(blocks):
         if first.name == b"1" and second.name == b"4" and data.startswith(b"F21", first.begin):
             tags = dict(_TAG.findall(data[second.begin : second.end]))

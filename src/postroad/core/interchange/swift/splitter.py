@@ -62,7 +62,7 @@ class _Walk:
         )  # fmt: skip
 
     def _told(self, form: str) -> list[InterchangeFault]:
-        """That nothing stands between messages is wrong only where $ stands between others."""
+        """Return the errors; a missing $ between messages is one only if other messages are separated by $."""
         return [one for one in self._faults if form == "rje" or one.code != "swift.separator"]
 
     # ---- messages ----------------------------------------------------------------------------------------------------
@@ -83,7 +83,7 @@ class _Walk:
         return True
 
     def _is_next(self, at: int, blocks: list[Block]) -> bool:
-        """Whether the block here begins another message: block 1, unless an acknowledgement stands right before it."""
+        """Return True if this block begins a message: block 1, unless it follows an acknowledgment directly."""
         if not blocks or not self._data.startswith(NEXT, at):
             return False
         firsts = sum(1 for block in blocks if block.name == b"1")
@@ -120,7 +120,7 @@ class _Walk:
         return at >= 0
 
     def _sector(self) -> bool:
-        """One message of a DOS-PCC file, with what it is filled up with."""
+        """Return one message of a DOS-PCC file and its padding."""
         data, begin = self._data, self._at
         if not data.startswith(BEGIN, begin):
             return self._lost("swift.structure", f"byte 1 should begin a message here ({self._shown(begin)})", begin)

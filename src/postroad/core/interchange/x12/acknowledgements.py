@@ -1,4 +1,4 @@
-"""Writes and reads TA1, 997 and 999: our acknowledgments of what came, and a partner's of what we sent.
+"""Writes and reads TA1, 997 and 999: acknowledgments of received interchanges, and partners' of sent ones.
 
 Rules: TA1 is for the envelope, 997 or 999 for each group; neither is ever acknowledged. Only the envelope is checked,
 so nothing is claimed about the contents of documents. What was not accepted is rejected as a whole, with the reasons
@@ -56,7 +56,7 @@ class InterchangeAnswer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SetAnswer:
-    """What a 997 or 999 says of one set."""
+    """The status that a 997 or 999 reports for one transaction set."""
 
     kind: str
     reference: str
@@ -237,7 +237,7 @@ class _Telling:
         return [named, ["IK5" if kind == "999" else "AK5", status, *_codes(SET_CODES, faults)]]
 
     def _about_all_of(self, place: int, group: InterchangeGroup, members: Sequence[int]) -> list[str]:
-        """Verdict and counts of a group: how many sets it says it has, how many came, how many were accepted."""
+        """Return status and counts of a group: sets declared, received and accepted."""
         faults = self._about(place)
         accepted = sum(1 for one in members if one not in self._rejected) if self._taken else 0
         wrong = bool(faults) or any(self._about(place, one) for one in members)
@@ -249,7 +249,7 @@ class _Telling:
         return [status, *counts, *_codes(GROUP_CODES, faults)]
 
     def _about(self, group: int, member: int = -1) -> Sequence[InterchangeFault]:
-        """Faults of this group or member itself, and not of what is in it."""
+        """Return the errors of this group or member itself, without those of its contents."""
         return self._faults.get((group, member), ())
 
 

@@ -132,7 +132,7 @@ def _is_utf_8(raw: bytes) -> bool:
 
 
 def to_readable(data: Buffer) -> tuple[bytes, int, str]:
-    """The bytes in an encoding in which ASCII is ASCII, where they begin after a mark, and which encoding they came in."""
+    """Return the bytes in an ASCII-compatible encoding, the position after a byte order mark, and the original encoding."""
     raw = whole_bytes(data)
     encoding = _UTF_16_BEGINNINGS.get(raw[:2])
     if encoding is None:
@@ -168,7 +168,7 @@ def read_header(data: bytes, at: int) -> IsaHeader:
 
 
 def skip_blanks(data: bytes, at: int, blanks: bytes) -> int:
-    """The first place from here on that has none of the blanks."""
+    """Return the first position that is not blank."""
     while at < len(data) and data[at] in blanks:
         at += 1
     return at
@@ -191,7 +191,7 @@ def _is_character(raw: bytes) -> bool:
 
 
 def _repetition(elements: tuple[str, ...]) -> bytes:
-    """ISA11 said which standard was meant, until it became the repetition separator."""
+    """Return the repetition separator. In old versions, ISA11 names the standard instead."""
     character = elements[10]
     if elements[11] < REPEATS_SINCE or len(character) != 1 or character.isalnum() or character.isspace():
         return b""
@@ -203,7 +203,7 @@ def _line_end(data: bytes, at: int) -> bytes:
 
 
 def _contradictions(found: X12Delimiters, isa: bytes, at: int) -> tuple[InterchangeFault, ...]:
-    """With any of these no one can say where a segment ends."""
+    """Return conflicts between delimiters that make the ends of segments ambiguous."""
     text = _contradiction(found)
     if not text and found.terminator in isa:
         text = f"the segment terminator {text_of(found.terminator)!r} also occurs inside ISA"

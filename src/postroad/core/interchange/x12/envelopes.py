@@ -78,7 +78,7 @@ def without_repetition(marks: X12Delimiters) -> X12Delimiters:
 
 
 def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) -> Envelope:
-    """The envelope of what is sent back: the same delimiters and version, and the parties changed round."""
+    """Return the envelope of a reply: the same delimiters and version, with sender and receiver swapped."""
     told = {name: found.facts[name] for name in _KEPT if name in found.facts}
     if any(fault.code == "x12.delimiters" for fault in found.faults):
         told = {"version": told["version"], "usage": told["usage"]}  # in those nothing can be said

@@ -28,7 +28,7 @@ def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
 
 
 def examine_stream(data: Buffer, most_members: int = MAX_MEMBERS) -> Iterator[Split]:
-    """Every interchange in these bytes, one behind the other."""
+    """Yield every interchange in these bytes."""
     return (walk.split for walk in walk_interchanges(data, most_members))
 
 
@@ -54,7 +54,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 def split_stream(
     data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS
 ) -> Iterator[Split]:
-    """Every interchange in these bytes, each judged when it is come to; those before one that is refused have been given."""
+    """Yield each interchange when it has been checked; interchanges before a refused one have been yielded."""
     return (judge_split(found, on_error) for found in examine_stream(data, most_members))
 
 

@@ -36,7 +36,7 @@ _HEAD = re.compile(rb"ST([^A-Za-z0-9\s])[A-Za-z0-9]{1,6}\1[A-Za-z0-9]{1,9}(?:\1[
 
 
 class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
-    """A set, and where in its bytes what is."""
+    """A transaction set and the positions of its segments."""
 
     data: bytes
     begin: int  # of ST
@@ -180,7 +180,7 @@ def _tail(raw: bytes, marks: X12Delimiters) -> tuple[int, int]:
 
 
 def _binaries(raw: bytes, head_end: int, tail: int, marks: X12Delimiters) -> list[Binary]:
-    """Binary contents; no other control segment may come before SE."""
+    """Return the ranges of binary contents; raises if another control segment precedes SE."""
     search, at = control_pattern(marks).search, head_end
     binaries: list[Binary] = []
     while (found := search(raw, at)) is not None and found.start(1) != tail:
@@ -208,7 +208,7 @@ def _line_ends(marks: X12Delimiters) -> re.Pattern[bytes]:
 
 
 def _exchange(body: bytes, pairs: dict[bytes, bytes]) -> bytes:
-    """All at once, because what one delimiter becomes may be what another one was."""
+    """Replace all delimiters in one pass, since the new value of one may be the old value of another."""
     if all(len(old) == len(new) == 1 for old, new in pairs.items()):
         return body.translate(bytes.maketrans(b"".join(pairs), b"".join(pairs.values())))
     either = b"|".join(map(re.escape, pairs))

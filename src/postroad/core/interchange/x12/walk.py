@@ -35,7 +35,7 @@ _WRITTEN = tuple(b"%d" % number for number in range(_MOST_WRITTEN))  # counts of
 
 
 class X12Walk:
-    """Walks once; then ``end`` is where the interchange ends, and ``split`` tells all that was found."""
+    """Walks through the data once; ``end`` is then the end of the interchange, and ``split`` its contents."""
 
     def __init__(self, data: bytes, at: int, encoding: str = "", most_members: int = MAX_MEMBERS) -> None:
         self._data, self._view, self.encoding, self._most = data, memoryview(data), encoding, most_members
@@ -130,7 +130,7 @@ class X12Walk:
         return end
 
     def _sets(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
-        """The hot path: sets that follow each other at once; a right one costs one search and one count."""
+        """Read consecutive sets. The hot path: a correct set costs one search and one count."""
         data, view, seen = self._data, self._view, self._set_numbers
         take, remember = self.members.append, seen.add
         count, terminator = data.count, self.marks.terminator
@@ -188,7 +188,7 @@ class X12Walk:
         return UncertainBoundary("x12.truncated", "it ends inside a segment", len(self._data))
 
     def _with_version(self, version: bytes, facts: Mapping[str, str]) -> Mapping[str, str]:
-        """A set may say itself which version it is, in ST03; mostly the same as the one before."""
+        """Return the facts with the version of ST03, if the set declares one."""
         if version not in self._versions:
             text = text_of(version)
             self._versions[version] = {**facts, "version": text, "implementation": text}
@@ -240,7 +240,7 @@ class X12Walk:
     # ---- single segments ---------------------------------------------------------------------------------------------
 
     def _next(self, end: int, allowed: tuple[str, ...], where: str, group: int = -1) -> re.Match[bytes]:
-        """The next control segment behind the terminator that stands here; what lies between is looked at."""
+        """Return the next control segment; anything between it and the last terminator is checked."""
         found = self._search(self._data, end)
         if found is None:
             raise UncertainBoundary("x12.truncated", "it ends before its last segment, IEA", len(self._data))
@@ -274,7 +274,7 @@ class X12Walk:
 
 
 def find_rest(data: bytes, at: int) -> int:
-    """Where something stands behind an interchange; the end of the data when nothing does."""
+    """Return the position of data after the interchange; the end of the data if there is none."""
     return skip_blanks(data, at, END_MARKS)
 
 

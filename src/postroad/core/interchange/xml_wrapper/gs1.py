@@ -48,7 +48,7 @@ _FACTS = {
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Everything after the header is a member; refused where there is no header."""
+    """Return every element after the header as a member; refused without a header."""
     found = read_outline(data, _is_member, most_members)
     texts = found.texts
     if not any(path.startswith(_IDENTIFIED) for path in texts):
@@ -71,7 +71,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """The pieces of the stream. The first document says of what type all are."""
+    """Yield the pieces of the stream; the type in the header is that of the first document."""
     form, mixed = envelope.options.get("form", "message"), envelope.options.get("multiple_type") in ("yes", "true")
     if form not in ("message", "sbd"):
         raise unfit_value("form", f"{form!r} is neither message nor sbd")
@@ -118,7 +118,7 @@ def _documents_in(utf8: bytes) -> list[_Document]:
 
 
 def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) -> tuple[str, bytes]:
-    """The wrapper's name with its prefix, and all that stands before the first document."""
+    """Return the wrapper's qualified name, and everything before the first document."""
     header = _header(envelope, first, numbers)
     if form == "sbd":
         name, spaces = f"sh:{_SBD}", ""

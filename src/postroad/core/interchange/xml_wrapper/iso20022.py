@@ -56,7 +56,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """The pieces of the stream. What was said of their number is held against it at the end."""
+    """Yield the pieces of the stream; a declared number of members is checked at the end."""
     form = envelope.options.get("form", "xchg")
     if form not in ("xchg", "nvlp"):
         raise unfit_value("form", f"{form!r} is neither xchg nor nvlp")

@@ -56,7 +56,7 @@ class Outline(NamedTuple):
         return b"".join((raw[:cut], *lacking, raw[cut:]))
 
     def _needs(self, member: MemberElement, prefix: str) -> bool:
-        """The default namespace always; another where its prefix stands anywhere, for values name things by prefix too."""
+        """Return the namespaces that a member needs: the default one, and each whose prefix occurs anywhere, even in values."""
         return not prefix or self.utf8.find(prefix.encode() + b":", member.begin, member.end) >= 0
 
 
@@ -69,7 +69,7 @@ def namespace_of(name: str) -> str:
 
 
 def read_outline(data: Buffer, is_member: IsMember, most_members: int = MAX_MEMBERS) -> Outline:
-    """Refuses what is no well-formed XML, too deep, or has a document type."""
+    """Return the outline; refuses XML that is malformed, too deep, or has a document type."""
     utf8 = to_utf8(whole_bytes(data))
     scan = _Scan(utf8, is_member, most_members)
     scan.run()
@@ -77,7 +77,7 @@ def read_outline(data: Buffer, is_member: IsMember, most_members: int = MAX_MEMB
 
 
 def root_of(data: Buffer) -> Buffer:
-    """A document's root element, without what stands before and after it; refuses as ``outline`` does."""
+    """Return a document's root element without its surroundings; refuses like ``outline``."""
     utf8 = to_utf8(whole_bytes(data))
     begin, end = _BEGINNING.match(utf8), _ENDING.match(utf8, max(utf8.rfind(b"</"), 0))
     if begin is None or end is None or begin.group(1) != end.group(1):

@@ -36,7 +36,7 @@ _PREFIX = "wrapper"  # the root's own; a default namespace would take in members
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Every element of the root is a member; what is no well-formed XML is refused."""
+    """Return every child of the root as a member; refuses malformed XML."""
     found = read_outline(data, lambda path: len(path) == 2, most_members)
     said = found.attributes
     return Split(
@@ -59,7 +59,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """The pieces of the stream; members stay in their order, each on lines of its own."""
+    """Yield the pieces of the stream: members in order, each on its own lines."""
     name, opening = _opening(envelope, numbers)
     yield DECLARATION + f"<{opening}>\n".encode()
     for root in iter_roots(members):
@@ -81,7 +81,7 @@ def members_in(found: Outline) -> tuple[Member, ...]:
 
 
 def _faults(found: Outline) -> Iterator[InterchangeFault]:
-    """Some who wrap say how many there are."""
+    """Return an error if the wrapper declares a different number of members."""
     said = found.attributes.get("count", "")
     if said and said != str(len(found.members)):
         yield InterchangeFault(

@@ -41,7 +41,7 @@ class ArchivedMessage(Struct, gc=False, frozen=True):
     size: int  # of the wire
     message: Message
     session: str = ""  # of a message that a network has accepted
-    setting: bytes = b""  # how it was wrapped, where it came in an external format
+    wrapper: bytes = b""  # how it was wrapped, where it came in an external format
     shown_sender: str = ""  # GCID, where receivers see another than the sender
     forwarded: bool = False  # by an exchange or a model: a copy of a message that was posted to it
 

@@ -44,7 +44,7 @@ class LoggedPost(Struct, gc=False, frozen=True):
         return rebuild_message(self.posted, parts)
 
     @property
-    def setting(self) -> bytes:
+    def wrapper(self) -> bytes:
         """Return the wrapper of a message in an external format: the bytes after its parts."""
         return decode_wrapper(posted_content(self.posted, None), self.body) if self.body is not None else b""
 

@@ -204,7 +204,7 @@ def _plain(wire: bytes, place: ArchivePlace, unsaid: ArchiveDefaults) -> Archive
     posting = read_external_post(Wire((), wire))
     sender = posting.message.sender or unsaid.sender
     return ArchivedMessage(
-        place, sender, unsaid.at_us, posting.form, len(wire), posting.message, setting=posting.wrapper
+        place, sender, unsaid.at_us, posting.form, len(wire), posting.message, wrapper=posting.wrapper
     )
 
 
@@ -240,7 +240,7 @@ def _rebuild_logged(logged: LoggedPost, place: ArchivePlace) -> ArchivedMessage 
         return UnreadableMessage(place, "internal", f"{type(mistake).__name__}: {mistake}"[:500], posted.size)
     place_and_time = (place, posted.sender, posted.at_us, posted.form, posted.size)
     forwarded = posted.forwarded is not None
-    return ArchivedMessage(*place_and_time, message, posted.session, logged.setting, posted.shown_sender, forwarded)
+    return ArchivedMessage(*place_and_time, message, posted.session, logged.wrapper, posted.shown_sender, forwarded)
 
 
 _READERS: dict[ArchiveForm, Callable[[ArchivePiece, ArchiveDefaults], Items]] = {

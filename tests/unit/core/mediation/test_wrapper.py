@@ -47,24 +47,24 @@ WIRES = {
 def test_a_wrapper_is_small_and_restores_the_wire_bytes(name: str) -> None:
     wire = WIRES[name]
     taken = decode_wire(wire)
-    assert taken.setting is not None
-    kept = pack_wrapper(taken.setting)
+    assert taken.wrapper is not None
+    kept = pack_wrapper(taken.wrapper)
     assert len(kept) < 20_000
     again = unpack_wrapper(kept)
-    assert again == taken.setting
+    assert again == taken.wrapper
     assert b"".join(again.filled(taken.parts)) == wire.body
 
 
 def test_a_wrapper_fits_only_its_own_parts() -> None:
     taken = decode_wire(WIRES["multipart"])
     [part] = taken.parts
-    assert taken.setting is not None
-    assert taken.setting.fits(taken.parts)
+    assert taken.wrapper is not None
+    assert taken.wrapper.fits(taken.parts)
     others = {"id": "2", "content_type": "text/x", "expires_at_us": 1, "attachment": True, "headers": (("X-A", "b"),)}
     for field, value in {**others, "data": part.data[:-1] + b"\0"}.items():
-        assert not taken.setting.fits((replace(part, **{field: value}),))
-    assert not taken.setting.fits(())
-    assert not taken.setting.fits((part, part))
+        assert not taken.wrapper.fits((replace(part, **{field: value}),))
+    assert not taken.wrapper.fits(())
+    assert not taken.wrapper.fits((part, part))
 
 
 def test_stretches_are_found_in_order_or_stay_in_the_wire() -> None:
@@ -162,7 +162,7 @@ def _taken(wire: Wire) -> DecodedMessage:
 def test_parts_are_handed_on_without_being_copied() -> None:
     taken = decode_wire(WIRES["swa"])
     for format in (Format.SWA, Format.DIME, Format.MIME):
-        given = encode_message(OutgoingMessage(parts=taken.parts, setting=taken.setting), format)
+        given = encode_message(OutgoingMessage(parts=taken.parts, wrapper=taken.wrapper), format)
         assert any(piece is taken.parts[1].data or _views(piece, taken.parts[1].data) for piece in given.body)
 
 

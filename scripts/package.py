@@ -1,7 +1,8 @@
 """Builds a release into a folder: ``python -m scripts.package [FOLDER]``, which is what ``make package`` does.
 
 The folder (``dist``) then holds the wheel, the source archive, the locked requirements, the bill of materials and SHA256SUMS.
-Rule: the same commit gives the same archives, byte for byte, on every machine. Times in them are the commit's, or SOURCE_DATE_EPOCH.
+Rule: the same commit gives the same archives, byte for byte, on every machine. Times in them are the commit's, or
+SOURCE_DATE_EPOCH.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Ends with 0 if the server in this container is ready, else with 1: the health check of deploy/Containerfile.
 
-It asks on the port and by the protocol that the settings name in variables. The certificate is not checked, since its name is that of
-the network and not of this container.
+It uses the port and the protocol that variables of the container set. It does not check the certificate, which is issued for the
+network's name and not for this container.
 """
 
 import os
@@ -16,7 +16,7 @@ def is_ready() -> bool:
     url = f"{scheme}://127.0.0.1:{os.environ.get('POSTROAD_PORT', '8470')}/readyz"
     unchecked = ssl._create_unverified_context()  # noqa: S323 - this machine alone
     try:
-        with urllib.request.urlopen(url, timeout=4, context=unchecked) as answer:
+        with urllib.request.urlopen(url, timeout=4, context=unchecked) as answer:  # noqa: S310 - http or https
             return bool(answer.status == 200)
     except OSError as error:
         print(f"{url}: {error}")

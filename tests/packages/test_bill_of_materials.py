@@ -65,7 +65,7 @@ def test_the_license_of_every_locked_package_is_allowed(name: str) -> None:
         ({"License-Expression": "MIT AND GPL-3.0-only"}, "MIT AND GPL-3.0-only", False),
         ({"License-Expression": "GPL-3.0-only OR MIT"}, "GPL-3.0-only OR MIT", True),
         ({"Classifier": "License :: OSI Approved :: BSD License"}, "BSD-3-Clause", True),
-        ({"Classifier": "License :: OSI Approved :: GNU Affero General Public License v3"}, "GNU Affero General Public License v3", False),
+        ({"Classifier": "License :: OSI Approved :: GNU Affero GPL v3"}, "GNU Affero GPL v3", False),
         ({"License": "MIT"}, "MIT", True),
         ({"License": "Commercial"}, "Commercial", False),
         ({}, "", False),

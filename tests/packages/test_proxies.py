@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import json
 import os
+import re
 import shutil
 import ssl
 import subprocess
@@ -236,3 +237,12 @@ def test_the_live_page_is_a_stream_and_its_cookie_is_for_tls_only(site: Site) ->
             assert stream.headers["content-type"].startswith("text/event-stream")
             first = next(stream.iter_bytes())
             assert first.startswith(b"retry: "), "it comes while the stream is open"
+
+
+@pytest.mark.parametrize(
+    ("language", "name"), [("nginx", "nginx.conf"), ("caddyfile", "Caddyfile"), ("haproxy", "haproxy.cfg")]
+)
+def test_the_page_shows_the_tested_configuration(language: str, name: str) -> None:
+    page = (ROOT / "docs" / "operate" / "tls.md").read_text()
+    [block] = re.findall(rf"^```{language}\n(.*?)^```$", page, re.M | re.S)
+    assert block in (PROXY / name).read_text()

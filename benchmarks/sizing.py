@@ -17,7 +17,7 @@ import time
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from benchmarks.comparing import work_folder
 from benchmarks.machine import description
@@ -43,7 +43,7 @@ class Sizes(NamedTuple):
 
     memory: int
     journal: int
-    index: int
+    tables: int
     database: int = 0
 
 
@@ -129,23 +129,51 @@ async def post_all(site: Site, body: str, first: int, messages: int) -> None:
     await asyncio.gather(post(), post())
 
 
+async def deliver_all(site: Site, messages: int) -> None:
+    """Poll and acknowledge everything that waits."""
+    left = messages
+    while left:
+        taken = await call(site, "/v1/poll", {"max": BULK})
+        tokens = [one["token"] for one in taken["messages"]]
+        await call(site, "/v1/ack", {"tokens": tokens})
+        left -= len(tokens)
+
+
+async def call(site: Site, path: str, content: object) -> Any:
+    """Send a request as the receiver, and return what the response contains."""
+    body = json.dumps(content).encode()
+    status, answer = await ask(site.server.port, "POST", path, site.receiver_key, body)
+    if status != 200:
+        raise RuntimeError(f"{path}: {status}: {answer[:300]!r}")
+    return json.loads(answer.partition(b"\r\n\r\n")[2])
+
+
 def per_message(messages: int) -> list[str]:
     """Return the table of disk space per message, for each store and size of body."""
-    lines = ["| Store | Body | Journal, bytes | Index, bytes | Database, bytes |", "|---|---|--:|--:|--:|"]
+    lines = ["| Store | Body | | Journal, bytes | Index, bytes | Database, bytes |", "|---|---|---|--:|--:|--:|"]
     for name, body in BODIES:
         with work_folder() as folder, network(folder) as site:
-            before = measure(site)
-            asyncio.run(post_all(site, body, 0, messages))
-            grown = growth(before, measure(site), messages)
-            lines.append(f"| embedded | {name} | {grown.journal:,} | {grown.index:,} | |")
+            lines += message_rows(site, f"embedded | {name}", body, messages)
     for name, body in BODIES:
-        with work_folder() as folder, PostgresServer(settings={"max_wal_size": "4GB"}) as postgres:
-            with network(folder, postgres) as site:
-                before = measure(site)
-                asyncio.run(post_all(site, body, 0, messages))
-                grown = growth(before, measure(site), messages)
-            lines.append(f"| PostgreSQL | {name} | | | {grown.database:,} |")
+        with (
+            work_folder() as folder,
+            PostgresServer(settings={"max_wal_size": "4GB"}) as postgres,
+            network(folder, postgres) as site,
+        ):
+            lines += message_rows(site, f"PostgreSQL | {name}", body, messages)
     return lines
+
+
+def message_rows(site: Site, title: str, body: str, messages: int) -> Iterator[str]:
+    before = measure(site)
+    asyncio.run(post_all(site, body, 0, messages))
+    yield f"| {title} | waits | {shown(growth(before, measure(site), messages))} |"
+    asyncio.run(deliver_all(site, messages))
+    yield f"| {title} | delivered | {shown(growth(before, measure(site), messages))} |"
+
+
+def shown(sizes: Sizes) -> str:
+    return " | ".join(f"{size:,}" if size else "" for size in (sizes.journal, sizes.tables, sizes.database))
 
 
 def growth(before: Sizes, after: Sizes, messages: int) -> Sizes:
@@ -165,7 +193,7 @@ def waiting(messages: int) -> list[str]:
             sizes = measure(site)
             site.server.stop()
             start_s = site.server.start()
-            disk = (sizes.journal + sizes.index) / MIB
+            disk = (sizes.journal + sizes.tables) / MIB
             lines.append(f"| {until:,} | {sizes.memory / MIB:,.0f} | {disk:,.0f} | {start_s:.1f} |")
     return [*lines, "", f"The bodies have {name}."]
 
@@ -224,7 +252,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     began = time.monotonic()
     machine = "; ".join(f"{name}: {value}" for name, value in description(PAGE.parent, with_peer=False).items())
     sections = [
-        ["Disk space per message that waits:", "", *per_message(given.messages // 10)],
+        ["Disk space per message, while it waits and after it is delivered:", "", *per_message(given.messages // 10)],
         ["Embedded store while deliveries wait:", "", *waiting(given.messages)],
         ["Connections:", "", *open_connections(given.connections)],
     ]

@@ -27,9 +27,9 @@ CLASSIFIER = "License :: OSI Approved :: "
 
 def read_license(name: str, metadata: PackageMetadata) -> str:
     """Return the SPDX expression of a package; empty if its metadata names no license."""
-    if expression := metadata.get("License-Expression"):
-        return str(expression)
-    written = str(metadata.get("License") or "")
+    if "License-Expression" in metadata:
+        return metadata["License-Expression"]
+    [written] = metadata.get_all("License") or [""]
     classified = [
         line.removeprefix(CLASSIFIER) for line in metadata.get_all("Classifier") or () if line.startswith(CLASSIFIER)
     ]

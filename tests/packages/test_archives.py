@@ -127,3 +127,9 @@ def test_the_sums_are_those_of_the_files(built: Path) -> None:
         ["sha256sum", "--check", "SHA256SUMS"], cwd=built, capture_output=True, text=True, check=False
     )
     assert changed.returncode == 1
+
+
+@pytest.mark.parametrize("name", ["docs/operate/install.md", "deploy/Containerfile", "deploy/compose.yaml"])
+def test_what_operators_copy_names_this_version(name: str) -> None:
+    text = (ROOT / name).read_text()
+    assert set(re.findall(r"postroad[-: ](\d+\.\d+\.\d+)", text)) == {__version__}

@@ -95,6 +95,13 @@ def test_secrets_are_made_once_and_only_their_owner_reaches_them(tmp_path: Path)
     assert len(address.password) == 64
 
 
+def test_prometheus_scrapes_the_server_under_the_name_that_the_alerts_use() -> None:
+    [job] = yaml.safe_load(COMPOSE["configs"]["prometheus"]["content"])["scrape_configs"]
+    listens = COMPOSE["services"]["server"]["environment"]["POSTROAD_METRICS_LISTEN"]
+    assert job["job_name"] == "postroad"
+    assert job["static_configs"] == [{"targets": [f"server:{listens.rpartition(':')[2]}"]}]
+
+
 def test_the_settings_are_consistent(tmp_path: Path) -> None:
     settings = read_settings(environment=variables(make_secrets(tmp_path)), file=None)
     assert (settings.acceptance, settings.index, len(settings.secret)) == ("shared", "postgres", 64)

@@ -174,7 +174,13 @@ def test_the_server_runs_reports_its_health_and_stops_on_the_stop_signal(image: 
 
         eventually(is_ready)
         assert run_contained(image, tmp_path, "env", f"POSTROAD_PORT={port}", *check) == (0, "")
-        login = ["login-link", "--url", f"http://127.0.0.1:{port}", "--key-file", "/data/operator.key"]  # as on the page
+        login = [
+            "login-link",
+            "--url",
+            f"http://127.0.0.1:{port}",
+            "--key-file",
+            "/data/operator.key",
+        ]  # as on the page
         code, link = run_contained(image, tmp_path, "postroad", *login)
         assert (code, "/login/link?once=" in link) == (0, True), link
         os.kill(first_process(process), signal.SIGTERM)

@@ -45,7 +45,7 @@ def _bring(name: str, packages: Path, *, copied: bool) -> None:
         if not copied:
             target.symlink_to(source)
         elif source.is_dir():
-            shutil.copytree(source, target, copy_function=_link_or_copy, ignore=shutil.ignore_patterns("__pycache__"))
+            shutil.copytree(source, target, copy_function=_link_or_copy)
         else:
             _link_or_copy(str(source), str(target))
 

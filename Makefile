@@ -13,7 +13,8 @@ SOAK ?= 10
 LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
-.PHONY: help run test gates pytest lint format types imports docs-check soak test-bare bench lock clean postgres java browser commands oldest
+.PHONY: help run test gates pytest lint format types imports docs-check soak test-bare bench package lock clean postgres java browser commands
+.PHONY: nginx oldest
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -35,7 +36,7 @@ test: ## Run every gate: lint, types, imports, tests (this is what CI runs)
 	@$(MAKE) --no-print-directory -j2 types pytest
 
 # What comes before the tests, two at a time: most of it waits for downloads. Some tests may do without some of it.
-gates: lint imports postgres java $(if $(strip $(PYTEST_ARGS)),,browser commands oldest)
+gates: lint imports postgres java $(if $(strip $(PYTEST_ARGS)),,browser commands nginx oldest)
 
 # Types are checked meanwhile: mypy would keep one core busy for more than a minute while the others are idle.
 pytest: $(VENV)/warehouse.stamp
@@ -66,6 +67,9 @@ test-bare: ## Run make run and make test in a minimal Debian 12 made with deboot
 bench: $(VENV)/warehouse.stamp ## Run the benchmarks (BENCH_ARGS="...")
 	@$(PYTHON) -m benchmarks $(BENCH_ARGS)
 
+package: $(VENV)/dev.stamp ## Build the wheel, the source archive, the bill of materials and their checksums into dist/
+	@$(PYTHON) -m scripts.package dist
+
 postgres: $(VENV)/dev.stamp ## Show which PostgreSQL the tests use, and get one if there is none
 	@PYTHON="$(PYTHON)" sh scripts/ensure-postgres
 
@@ -78,6 +82,10 @@ browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, an
 commands: ## Show the other programs that tests start, and get those that are missing
 	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"
 	@sh scripts/ensure-command openssl "the comparison with another implementation of AS2"
+	@sh scripts/ensure-command ssh-keygen "the test of release signatures" openssh-client
+
+nginx: ## Show which nginx the tests use, and get one if there is none
+	@sh scripts/ensure-nginx
 
 oldest: $(VENV)/dev.stamp ## Show the oldest Python the tests also run on, and make its environment
 	@PYTHON="$(PYTHON)" sh scripts/ensure-oldest $(OLDEST_VENV)

@@ -71,10 +71,11 @@ def unrun(text: str) -> list[str]:
 def _before(page: Path, text: str) -> list[Step]:
     """What the page begins with, and what that page begins with in turn."""
     before = BEFORE.search(text)
-    return _until(page.parent / before[1], before[2]) if before else []
+    return steps_until(page.parent / before[1], before[2]) if before else []
 
 
-def _until(page: Path, anchor: str) -> list[Step]:
+def steps_until(page: Path, anchor: str) -> list[Step]:
+    """Everything that the page asks for up to and with the section of a heading."""
     text = page.read_text()
     headings = list(HEADING.finditer(re.sub(r"```.*?```", lambda block: " " * len(block[0]), text, flags=re.DOTALL)))
     ends = [after.start() for heading, after in pairwise(headings) if _anchor(heading[1]) == anchor]

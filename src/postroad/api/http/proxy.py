@@ -1,4 +1,6 @@
-"""Reads what a trusted proxy reports about the client: its certificate (RFC 9440), its address, and whether it used TLS.
+"""Reads what a trusted proxy reports about the client: its certificate, its address, and whether it used TLS.
+
+A certificate is a byte sequence (RFC 9440), or PEM in percent-encoding, which is the only form that nginx can write.
 
 Rule: only a peer whose address the operator has configured may report this. From all others, these headers are
 removed before any other code sees them, so that no client can impersonate another by a header.
@@ -8,13 +10,16 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterable, Sequence
 from ipaddress import IPv4Network, IPv6Address, IPv6Network, ip_address, ip_network
 from typing import NamedTuple
+from urllib.parse import unquote_to_bytes
 
 from postroad.errors import Misconfigured, Refused
 
 CLIENT_CERT = b"client-cert"
+PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([A-Za-z0-9+/=\s]*)-----END CERTIFICATE-----\s*")
 FORWARDED = frozenset(
     {CLIENT_CERT, b"client-cert-chain", b"forwarded", b"x-forwarded-for", b"x-forwarded-proto", b"x-forwarded-host"}
 )
@@ -88,10 +93,21 @@ def _certificate(said: Said) -> bytes | None:
     values = [value for name, value in said if name == CLIENT_CERT]
     if not values:
         return None
-    value = values[0].strip()
-    if len(values) > 1 or len(value) < 3 or value[:1] != b":" or value[-1:] != b":":
-        raise Refused("request.malformed", "Client-Cert must be one byte sequence, ':base64:', as in RFC 9440")
+    encoded = _base64_of(values[0].strip()) if len(values) == 1 else b""
+    if not encoded:
+        raise Refused(
+            "request.malformed",
+            "Client-Cert must be one certificate: a byte sequence as in RFC 9440 (':base64:'), or PEM in percent-encoding",
+        )
     try:
-        return base64.b64decode(value[1:-1], validate=True)
+        return base64.b64decode(encoded, validate=True)
     except binascii.Error:
         raise Refused("request.malformed", "Client-Cert is not valid base64") from None
+
+
+def _base64_of(value: bytes) -> bytes:
+    """Return the base64 text of a certificate in either form; empty if it is in neither."""
+    if value[:1] == b":" and value[-1:] == b":":
+        return value[1:-1]
+    found = PEM.fullmatch(unquote_to_bytes(value)) if value.startswith(b"-----BEGIN%20") else None
+    return b"".join(found[1].split()) if found else b""

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+from urllib.parse import quote
+
 import pytest
 
 from postroad.api.http.proxy import ClientOrigin, TrustedProxies
+from postroad.errors import Refused
 
 PROXIES = TrustedProxies(["10.0.0.0/8", "192.0.2.9", "2001:db8:ffff::/48"])
 CLIENT = "203.0.113.7"
@@ -41,3 +45,52 @@ def test_nobody_else_names_a_client() -> None:
 def test_an_ipv4_proxy_is_known_where_addresses_are_written_as_ipv6() -> None:
     assert peer(b"203.0.113.7, ::ffff:192.0.2.9", direct="::ffff:10.0.0.1") == CLIENT
     assert peer(b"203.0.113.7", direct="::ffff:198.51.100.1") == "::ffff:198.51.100.1"
+
+
+DER = bytes(range(256))
+BASE64 = base64.b64encode(DER)
+LINES = b"\n".join(BASE64[start : start + 64] for start in range(0, len(BASE64), 64))
+ARMORED = b"-----BEGIN CERTIFICATE-----\n" + LINES + b"\n-----END CERTIFICATE-----\n"
+
+
+def certificate(*values: bytes) -> bytes | None:
+    said = [(b"client-cert", value) for value in values]
+    return PROXIES.origin(said, ClientOrigin("10.0.0.1", False, None)).client_certificate_der
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        b":" + BASE64 + b":",  # RFC 9440
+        quote(ARMORED, safe="").encode(),  # nginx encodes everything but letters, digits and -._~
+        quote(ARMORED, safe="+/=").encode(),
+    ],
+)
+def test_a_certificate_is_read_in_both_forms_that_proxies_write(value: bytes) -> None:
+    assert certificate(value) == DER
+
+
+def test_no_header_is_no_certificate() -> None:
+    assert certificate() is None
+
+
+@pytest.mark.parametrize(
+    "values",
+    [
+        (b"",),
+        (b"::",),
+        (b":",),
+        (BASE64,),
+        (b":no base64!:",),
+        (ARMORED.replace(b"\n", b" "),),  # not encoded
+        (quote(ARMORED * 2, safe="").encode(),),  # a chain is not one certificate
+        (quote(ARMORED[:-10], safe="").encode(),),
+        (quote(ARMORED.replace(LINES, b""), safe="").encode(),),
+        (quote(ARMORED.replace(LINES, b"AAA"), safe="").encode(),),
+        (b":" + BASE64 + b":", b":" + BASE64 + b":"),
+    ],
+)
+def test_what_is_not_one_certificate_is_refused(values: tuple[bytes, ...]) -> None:
+    with pytest.raises(Refused) as refused:
+        certificate(*values)
+    assert refused.value.code == "request.malformed"

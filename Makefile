@@ -78,6 +78,7 @@ browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, an
 commands: ## Show the other programs that tests start, and get those that are missing
 	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"
 	@sh scripts/ensure-command openssl "the comparison with another implementation of AS2"
+	@sh scripts/ensure-systemd-analyze
 
 oldest: $(VENV)/dev.stamp ## Show the oldest Python the tests also run on, and make its environment
 	@PYTHON="$(PYTHON)" sh scripts/ensure-oldest $(OLDEST_VENV)

@@ -37,8 +37,12 @@ def main(command: list[str]) -> int:
 def start(command: list[str], listener: socket.socket, notify: str) -> int:
     """Start the server with the socket as file descriptor 3."""
     child = os.fork()
-    if child:
-        return child
+    if not child:
+        become(command, listener, notify)
+    return child
+
+
+def become(command: list[str], listener: socket.socket, notify: str) -> None:
     os.dup2(listener.fileno(), 3)
     os.set_inheritable(3, True)  # which ``dup2`` does not do if it is 3 already
     names = {"LISTEN_PID": str(os.getpid()), "LISTEN_FDS": "1", "LISTEN_FDNAMES": "postroad.socket"}

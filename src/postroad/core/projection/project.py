@@ -69,7 +69,7 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     for seq, facts, body in records:
         try:
             entry = decode(facts)
-        except msgspec.ValidationError as error:
+        except msgspec.DecodeError as error:
             raise _unreadable_entry(seq, facts) from error
         PROJECTORS[type(entry)](changes, seq, entry, facts, body)
     return changes

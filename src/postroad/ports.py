@@ -108,7 +108,7 @@ class FollowerCursors(Protocol):
     async def save(self, name: str, head: JournalHead) -> None: ...
 
 
-class Node(NamedTuple):
+class NetworkNode(NamedTuple):
     """A process that serves the network, and the newest network level that it can read."""
 
     id: str  # empty: a version before levels, which registers nowhere
@@ -119,10 +119,10 @@ class Node(NamedTuple):
     seen_at_us: int = 0
 
 
-class Nodes(Protocol):
+class NodeRegistry(Protocol):
     """The nodes of a network."""
 
-    async def seen(self) -> list[Node]:
+    async def seen(self) -> list[NetworkNode]:
         """Return the nodes that were seen in the last ten minutes, this one included."""
         ...
 

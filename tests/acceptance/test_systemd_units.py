@@ -52,7 +52,7 @@ def test_systemd_accepts_all_units(tmp_path: Path) -> None:
 def test_a_mistake_in_a_unit_is_found(tmp_path: Path) -> None:
     [unit] = install([ROOT / "deploy" / "systemd" / "postroad.service"], tmp_path)
     unit.write_text(unit.read_text().replace("Type=notify", "Type=notfy"))
-    assert "Type" in analyze("verify", "--man=no", unit).stderr
+    assert "service type" in analyze("verify", "--man=no", unit).stderr
 
 
 @needs_systemd

@@ -20,7 +20,12 @@ pytestmark = pytest.mark.docs
 
 # Patterns with words to fill in; tests/acceptance/test_sdk_roundtrip.py and test_cli_*.py run what they describe.
 PATTERNS = {"send-and-receive.md", "write-a-consumer.md", "configuration-as-code.md"}
-GUIDES = [page for page in sorted((ROOT / "docs" / "howto").glob("*.md")) if page.name not in PATTERNS]
+GUIDES = [
+    page
+    for folder in ("howto", "operate")
+    for page in sorted((ROOT / "docs" / folder).glob("*.md"))
+    if page.name not in PATTERNS
+]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs" / "tutorial").glob("*.md")), *GUIDES]
 RUNNABLE = [page for page in PAGES if steps_of(page)]
 

@@ -66,7 +66,7 @@ from postroad.flow.administration.registration import RegistrationMode, Registra
 from postroad.flow.administration.try_out.rules import Transform
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
-from postroad.ports import Nodes, Passwords, Validator
+from postroad.ports import NodeRegistry, Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # the pages for browsers, built with the administration that they use
 RESOURCES = ("/v1/", "/soap", "/as2/")
@@ -104,7 +104,7 @@ def build_application(
     reader: BodyReader | None = None,
     pages: Pages | None = None,
     require_index: Callable[[], None] = lambda: None,
-    nodes: Nodes | None = None,
+    nodes: NodeRegistry | None = None,
 ) -> FastAPI:
     """Build the application for a running network."""
     app = FastAPI(

@@ -49,7 +49,7 @@ from postroad.flow.batching.stage import BatchStage
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Nodes, Passwords, Randomness
+from postroad.ports import Clock, Desk, Index, IndexReader, Journal, NodeRegistry, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -80,7 +80,7 @@ class RunningNetwork:
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
     require_index: Callable[[], None]  # raises Unavailable while the index is not updated
-    nodes: Nodes
+    nodes: NodeRegistry
     stopping: FatalStop  # an error that this process cannot continue after
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
@@ -98,7 +98,7 @@ class Store:
     desk: Desk
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
-    nodes: Nodes
+    nodes: NodeRegistry
 
 
 @asynccontextmanager

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import msgspec
@@ -26,6 +27,7 @@ from postroad.core.model.level import (
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.project import project
 from postroad.errors import Misconfigured, Refused
+from tests.source_tree import PACKAGE
 
 KEPT_ELSEWHERE = {"address"}  # a claim on a name, which is only a key
 
@@ -136,3 +138,22 @@ def test_an_unknown_kind_at_or_below_the_level_is_an_error() -> None:
 def test_a_damaged_entry_is_an_error(facts: bytes) -> None:
     with pytest.raises((ValueError, Misconfigured), match="damaged"):
         project([(7, facts, None)])
+
+
+CHECKED_WHEN_RECORDED = {"invoice.issued", "invoice.credited", "payment.recorded"}  # by Configuration.record
+
+
+def test_who_writes_a_new_kind_checks_the_level() -> None:
+    sources = [path.read_text() for path in PACKAGE.rglob("*.py")]
+    names = {name for level in LEVELS[1:] for name in level.entries | level.fields} - CHECKED_WHEN_RECORDED
+    assert [name for name in sorted(names) if not is_checked(name, sources)] == []
+
+
+def is_checked(name: str, sources: list[str]) -> bool:
+    call = re.compile(rf"\b(?:require_level|can_write)\((?:[^()]|\([^()]*\))*\"{re.escape(name)}\"")
+    return any(call.search(source) for source in sources)
+
+
+def test_a_missing_check_is_found() -> None:
+    assert is_checked("secret.changed", ['require_level(self.directory().level, "secret.changed")'])
+    assert not is_checked("secret.changed", ['tag="secret.changed"', "require_level(level)"])

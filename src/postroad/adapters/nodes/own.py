@@ -9,15 +9,15 @@ from pathlib import Path
 from postroad import __version__
 from postroad.adapters.system import SystemRandomness
 from postroad.core.model.level import NEWEST
-from postroad.ports import Node
+from postroad.ports import NetworkNode
 
 ID_FILE = "node.id"
 ONLY_ID = "local"  # of the only node of an embedded network
 
 
-def describe_own_node(node_id: str, now_us: int = 0) -> Node:
+def describe_own_node(node_id: str, now_us: int = 0) -> NetworkNode:
     """Return this node as other nodes and operators see it."""
-    return Node(
+    return NetworkNode(
         id=node_id,
         host=socket.gethostname(),
         version=__version__,
@@ -45,7 +45,7 @@ class LoneNode:
     def __init__(self, now_us: Callable[[], int]) -> None:
         self._now_us = now_us
 
-    async def seen(self) -> list[Node]:
+    async def seen(self) -> list[NetworkNode]:
         return [describe_own_node(ONLY_ID, self._now_us())]
 
     async def close(self) -> None:

@@ -17,7 +17,7 @@ from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_schema import load_named_statements, migrate
 from postroad.core.model.level import FIRST, LEVEL_KEY, LEVEL_KIND, read_level, require_readable
 from postroad.errors import Unavailable
-from postroad.ports import Node
+from postroad.ports import NetworkNode
 
 log = logging.getLogger(__name__)
 
@@ -30,14 +30,14 @@ BEFORE_LEVELS = ("postroad", "postroad leadership")  # the application names of 
 
 
 class PostgresNodes:
-    def __init__(self, connections: ConnectionPool, own: Node) -> None:
+    def __init__(self, connections: ConnectionPool, own: NetworkNode) -> None:
         self._connections = connections
         self._own = own
         self._sql = load_named_statements(PACKAGE, "nodes.sql")
         self._task: asyncio.Task[None] | None = None
 
     @classmethod
-    async def open(cls, dsn: str, own: Node) -> Self:
+    async def open(cls, dsn: str, own: NetworkNode) -> Self:
         """Connect, register this node, and keep its row fresh until ``close``."""
         connections = await ConnectionPool.open(dsn, most=1)
         try:
@@ -58,10 +58,10 @@ class PostgresNodes:
         await self._connections.fetch(self._sql["saw"], own.id, own.host, own.version, own.level)
         await self._connections.fetch(self._sql["forget"], KEPT_S)
 
-    async def seen(self) -> list[Node]:
+    async def seen(self) -> list[NetworkNode]:
         """Return the nodes that were seen in the last ten minutes, with those that do not know levels."""
         rows = await self._connections.fetch(self._sql["seen"], SEEN_WITHIN_S)
-        return [Node(*row) for row in rows] + await self._before_levels()
+        return [NetworkNode(*row) for row in rows] + await self._before_levels()
 
     async def require_readable_level(self) -> None:
         """Raise LevelTooHigh if this version cannot read the network's level, as far as the index knows it."""
@@ -70,10 +70,10 @@ class PostgresNodes:
             for [value] in await self._connections.fetch(self._sql["level"], LEVEL_KIND, LEVEL_KEY):
                 require_readable(read_level(msgspec.json.decode(value)))
 
-    async def _before_levels(self) -> list[Node]:
+    async def _before_levels(self) -> list[NetworkNode]:
         rows = await self._connections.fetch(self._sql["unregistered"], list(BEFORE_LEVELS))
         hosts = sorted({str(row[0]) for row in rows})
-        return [Node(id="", host=host, version="before 0.2", level=FIRST) for host in hosts]
+        return [NetworkNode(id="", host=host, version="before 0.2", level=FIRST) for host in hosts]
 
     async def _keep_reporting(self) -> None:
         while True:

@@ -84,8 +84,8 @@ class HttpServer:
     async def start(self, host: str, port: int, inherited: Sequence[socket.socket] = ()) -> int:
         """Start the application, then listen; returns the bound port (useful if ``port`` is 0).
 
-        ``inherited`` are listening sockets that replace ``host`` and ``port``. Whoever passed them keeps them open, so clients
-        can connect while the server restarts.
+        ``inherited`` are listening sockets that replace ``host`` and ``port``. The program that passed them keeps them open,
+        so clients can connect while the server restarts.
         """
         loop = asyncio.get_running_loop()
         await self._lifespan.start()

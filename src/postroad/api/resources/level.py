@@ -11,9 +11,9 @@ from postroad.api.resources.context import Api, Asking, answer, time_or_none
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.configuration.shapes import StrictShape
-from postroad.core.resources.organizations import NetworkLevelView, NodeView
+from postroad.core.resources.organizations import NetworkLevelView, NetworkNodeView
 from postroad.flow.administration import levels
-from postroad.ports import Node
+from postroad.ports import NetworkNode
 
 router = APIRouter(route_class=GuardedRoute, tags=["status"])
 
@@ -41,6 +41,6 @@ def level_view(status: levels.LevelStatus) -> NetworkLevelView:
     return NetworkLevelView(level=status.level, newest=status.newest, nodes=nodes, obstacles=status.obstacles)
 
 
-def _node_view(node: Node) -> NodeView:
+def _node_view(node: NetworkNode) -> NetworkNodeView:
     seen_at = time_or_none(node.seen_at_us) or ""
-    return NodeView(id=node.id, host=node.host, version=node.version, level=node.level, seen_at=seen_at)
+    return NetworkNodeView(id=node.id, host=node.host, version=node.version, level=node.level, seen_at=seen_at)

@@ -79,7 +79,7 @@ class Health(Resource, kw_only=True):
     status: Literal["ok"] = "ok"
 
 
-class NodeView(Resource, kw_only=True):
+class NetworkNodeView(Resource, kw_only=True):
     """A process that serves the network."""
 
     id: Annotated[str, Meta(description="Empty for a version before 0.2, which does not register")]
@@ -94,7 +94,7 @@ class NetworkLevelView(Resource, kw_only=True):
 
     level: Annotated[int, Meta(description="The level that all nodes write")]
     newest: Annotated[int, Meta(description="The newest level that this node reads")]
-    nodes: list[NodeView]
+    nodes: list[NetworkNodeView]
     obstacles: Annotated[list[str], Meta(description="Why the level cannot be raised to the newest one")]
 
 

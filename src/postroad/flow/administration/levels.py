@@ -15,7 +15,7 @@ from postroad.errors import Refused
 from postroad.flow.administration.accounts import require_person
 from postroad.flow.administration.base import Administration, permission_denied
 from postroad.flow.registries.configuration import DirectoryChange, build_save
-from postroad.ports import Node, Nodes
+from postroad.ports import NetworkNode, NodeRegistry
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -24,7 +24,7 @@ class LevelStatus:
 
     level: int
     newest: int
-    nodes: Sequence[Node]
+    nodes: Sequence[NetworkNode]
 
     @property
     def obstacles(self) -> list[str]:
@@ -32,14 +32,14 @@ class LevelStatus:
         return describe_obstacles(self.nodes, self.newest)
 
 
-async def read_level(administration: Administration, nodes: Nodes, caller: Caller) -> LevelStatus:
+async def read_level(administration: Administration, nodes: NodeRegistry, caller: Caller) -> LevelStatus:
     """Return the level and the nodes; for operators."""
     _require_operator(caller)
     return LevelStatus(level=administration.directory.level, newest=NEWEST, nodes=await nodes.seen())
 
 
 async def raise_level(
-    administration: Administration, nodes: Nodes, caller: Caller, wanted: int | None = None
+    administration: Administration, nodes: NodeRegistry, caller: Caller, wanted: int | None = None
 ) -> LevelStatus:
     """Raise the network to a level, by default to the newest that this version reads; for operators."""
     status = await read_level(administration, nodes, caller)
@@ -60,7 +60,7 @@ async def raise_level(
     return await read_level(administration, nodes, caller)
 
 
-def describe_obstacles(nodes: Sequence[Node], level: int) -> list[str]:
+def describe_obstacles(nodes: Sequence[NetworkNode], level: int) -> list[str]:
     """Return a sentence for each node that cannot read the level."""
     return [
         f"Node {node.id or '(unregistered)'} on {node.host} runs version {node.version}, which reads up to level {node.level}; "

@@ -36,7 +36,7 @@ def serve(out: Output, settings: Settings, port: int | None) -> None:
 
 
 async def _run(out: Output, settings: Settings) -> None:
-    from postroad.adapters.service_manager import HTTP, ServiceManager, take_listening_sockets
+    from postroad.adapters.systemd import HTTP, SystemdNotifier, take_listening_sockets
     from postroad.api.serve import serve as serve_http
     from postroad.bootstrap import open_network
     from postroad.bootstrap.first_start import has_operator_password
@@ -45,13 +45,13 @@ async def _run(out: Output, settings: Settings) -> None:
 
     allow_open_files()
     sockets = take_listening_sockets(os.environ, os.getpid())
-    manager = ServiceManager(os.environ, os.getpid())
+    notifier = SystemdNotifier(os.environ, os.getpid())
     async with open_network(settings) as running:
         with published_address(settings.data) as leave_address:
 
             def listening(url: str) -> None:
                 leave_address(url)
-                manager.ready()
+                notifier.ready()
                 _announce(out, settings, url, new=running.operator_key is not None)
                 if not has_operator_password(running.network.directory):
                     _show_way_in(out, settings)
@@ -62,7 +62,7 @@ async def _run(out: Output, settings: Settings) -> None:
                     listening,
                     partial(console, running),
                     inherited=sockets.get(HTTP, ()),
-                    on_stopping=manager.stopping,
+                    on_stopping=notifier.stopping,
                 )
             except OSError as error:
                 raise describe_listen_error(settings, error) from error

@@ -33,7 +33,7 @@ def take_listening_sockets(environment: MutableMapping[str, str], pid: int) -> d
     return found
 
 
-class ServiceManager:
+class SystemdNotifier:
     """Tells the service manager that this process is ready, still responds, and is stopping."""
 
     def __init__(self, environment: MutableMapping[str, str], pid: int) -> None:

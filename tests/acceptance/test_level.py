@@ -8,13 +8,17 @@ from typing import Any
 
 import pytest
 
+from postroad import __version__
 from postroad.bootstrap import open_network, read_settings
+from postroad.client import Client
 from postroad.core.model.level import NEWEST, NetworkLevel
+from postroad.errors import Refused
 from postroad.flow.registries.configuration import build_save
 from postroad.testing.server import ServerDidNotStart, ServerProcess
 from tests.samples.enrolled_parties import enroll
 from tests.waiting import eventually_async
 
+LEVEL = "/v1/level"
 LATER = "needs postroad 9.9 or later"
 
 
@@ -43,6 +47,28 @@ async def test_a_node_that_cannot_read_the_level_does_not_start(
     with pytest.raises(ServerDidNotStart, match=LATER):
         server.start()
     assert "Traceback" not in server.log
+
+
+@pytest.mark.req("O7")
+async def test_an_operator_sees_and_raises_the_level(tmp_path: Path) -> None:
+    server = ServerProcess(tmp_path / "data")
+    keys = await enroll(server, "MyBiz/Purchasing")
+    with (
+        server,
+        Client(server.url, server.operator_key) as operator,
+        Client(server.url, keys["MyBiz/Purchasing"]) as other,
+    ):
+        found = operator.get(LEVEL)
+        [node] = found["nodes"]
+        assert (found["level"], found["newest"], found["obstacles"]) == (NEWEST, NEWEST, [])
+        assert (node["version"], node["level"]) == (__version__, NEWEST)
+        assert operator.change("POST", LEVEL, {})["level"] == NEWEST, "nothing to do is no error"
+        for level, why in ((NEWEST - 1, "never lowered"), (NEWEST + 1, f"reads up to level {NEWEST}")):
+            with pytest.raises(Refused, match=why):
+                operator.change("POST", LEVEL, {"level": level})
+        for denied in (lambda: other.get(LEVEL), lambda: other.change("POST", LEVEL, {})):
+            with pytest.raises(Refused, match=r"permission\.denied"):
+                denied()
 
 
 @pytest.mark.req("O7")

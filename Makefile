@@ -83,6 +83,7 @@ commands: ## Show the other programs that tests start, and get those that are mi
 	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"
 	@sh scripts/ensure-command openssl "the comparison with another implementation of AS2"
 	@sh scripts/ensure-command ssh-keygen "the test of release signatures" openssh-client
+	@sh scripts/ensure-systemd-analyze
 
 nginx: ## Show which nginx the tests use, and get one if there is none
 	@sh scripts/ensure-nginx

@@ -32,6 +32,7 @@ from benchmarks.sides import Duration, OurSide
 SMALL = {
     "codecs": "Codecs",
     "indexing": "Index",
+    "opening": "Restart with many waiting deliveries",
     "finding": "Finding messages",
     "transforming": "Transforms",
     "scripting": "Scripts of bindings",

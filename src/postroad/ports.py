@@ -108,6 +108,27 @@ class FollowerCursors(Protocol):
     async def save(self, name: str, head: JournalHead) -> None: ...
 
 
+class NetworkNode(NamedTuple):
+    """A process that serves the network, and the newest network level that it can read."""
+
+    id: str  # empty: a version before levels, which registers nowhere
+    host: str
+    version: str
+    level: int
+    started_at_us: int = 0
+    seen_at_us: int = 0
+
+
+class NodeRegistry(Protocol):
+    """The nodes of a network."""
+
+    async def seen(self) -> list[NetworkNode]:
+        """Return the nodes that were seen in the last ten minutes, this one included."""
+        ...
+
+    async def close(self) -> None: ...
+
+
 class Clock(Protocol):
     """Wall-clock and monotonic time; a simulator supplies its own."""
 

@@ -33,6 +33,7 @@ from tests.samples.recordings import SECRET, STORES, Store, ask_everything, prog
 from tests.source_tree import ROOT
 
 PERIOD = "2026-10"
+AFTER_THE_MONTH_S = 28 * 86_400  # from the second day
 DATABASE = "recorded"
 SCRATCH = Path(tempfile.gettempdir()) / "postroad-recording"
 SMALL = {"segment_bytes": 65_536}  # so that bodies can be dropped after little traffic
@@ -83,7 +84,8 @@ async def recorded(store: Store) -> None:
 
 
 def bill(store: Store, recorded: Recorded) -> None:
-    """Run the pipeline, and issue the invoices of the month; one of them is credited and paid."""
+    """Run the pipeline, and issue the invoices of the month after its end; one of them is credited and paid."""
+    recorded.clock.advance(AFTER_THE_MONTH_S)
     beside = ["--url", recorded.url, "--key-file", str(store.data / "operator.key")]
     program(store, "pipeline", "run")
     program(store, "billing", "close", PERIOD, *beside)

@@ -16,8 +16,10 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.bootstrap.running_network import INDEX_FILE
 from postroad.client import Client, Received
+from postroad.core.model.level import NEWEST
 from postroad.core.projection.tables import TABLES
 from postroad.core.resources.billing import InvoiceDetails
+from postroad.errors import Refused
 from postroad.flow.indexing import catch_up
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
@@ -100,6 +102,7 @@ def test_a_server_continues_it(store: Store, recorded: dict[str, Any]) -> None:
         continue_batch(server, sessions)
         continue_dead_letter(server, sessions)
         continue_hidden(server)
+        raise_level(server)
         continue_billing(server)
         with client(server, "Harbor/Desk") as sender:
             new = sender.post(to=["Mill/Store", "Mill/Branch"], document="<new/>").session
@@ -156,6 +159,16 @@ def continue_hidden(server: ServerProcess) -> None:
     assert response.transaction == session
 
 
+def raise_level(server: ServerProcess) -> None:
+    """A recorded network keeps its level, at which nothing is written that its version cannot read, until it is raised."""
+    with client(server, OPERATOR) as operator:
+        before = operator.get("/v1/level")
+        if before["level"] < 2:
+            with pytest.raises(Refused, match="network level 2, and the network is at level 1"):
+                operator.billing.credit(operator.billing.documents()[0].number, "0.50", "an hour without service")
+        assert operator.change("POST", "/v1/level", {})["level"] == before["newest"] == NEWEST
+
+
 def continue_billing(server: ServerProcess) -> None:
     """Recorded invoices, which were configuration, are corrected, credited and paid by entries of their own."""
     with client(server, OPERATOR) as operator:
@@ -188,6 +201,7 @@ def charged(document: InvoiceDetails) -> list[dict[str, Any]]:
 @pytest.mark.req("O7", "P3")
 async def test_an_index_of_both_kinds_of_invoices_is_rebuilt(store: Store) -> None:
     with server_on(store) as server:
+        raise_level(server)
         continue_billing(server)
         with client(server, OPERATOR) as operator:
             documents, balances = operator.billing.documents(), operator.billing.invoices()

@@ -172,7 +172,7 @@ async def test_bodies_are_dropped_and_the_chain_stays(journal: PostgresJournal) 
 
 async def test_a_database_of_a_newer_program_is_left_alone(journal: PostgresJournal, postgres_database: str) -> None:
     connection = await asyncpg.connect(postgres_database)
-    await connection.execute("UPDATE postroad_schema SET version = 99")
+    await connection.execute("UPDATE postroad_schema SET version = 99, usable_from = 99")
     with pytest.raises(Misconfigured, match="newer postroad"):
         await PostgresJournal.open(postgres_database)
     await connection.close()

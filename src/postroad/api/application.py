@@ -16,6 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.routing import BaseRoute
 from starlette.types import ASGIApp, Receive, Scope, Send
 
+from postroad.adapters.nodes.own import LoneNode
 from postroad.api.pages import PAGES
 from postroad.api.pagination import Cursors
 from postroad.api.problem import CONTENT_TYPE, HttpProblem, problem, problem_of
@@ -32,6 +33,7 @@ from postroad.api.resources import (
     credentials,
     dead_letters,
     explanations,
+    level,
     members,
     message_search,
     messages,
@@ -64,7 +66,7 @@ from postroad.flow.administration.registration import RegistrationMode, Registra
 from postroad.flow.administration.try_out.rules import Transform
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
-from postroad.ports import Passwords, Validator
+from postroad.ports import NodeRegistry, Passwords, Validator
 
 Pages = Callable[[Administration], ASGIApp]  # the pages for browsers, built with the administration that they use
 RESOURCES = ("/v1/", "/soap", "/as2/")
@@ -80,7 +82,7 @@ ROUTERS = (
     messages.router, message_search.router, messages.payloads, stop_contents.router, stop_contents.payloads,
     dead_letters.router, batches.router, batch_actions.router,
     billing.router, support.router,
-    configuration.opened, configuration.router, status.router, status.health,
+    configuration.opened, configuration.router, level.router, status.router, status.health,
 )  # fmt: skip
 
 
@@ -102,6 +104,7 @@ def build_application(
     reader: BodyReader | None = None,
     pages: Pages | None = None,
     require_index: Callable[[], None] = lambda: None,
+    nodes: NodeRegistry | None = None,
 ) -> FastAPI:
     """Build the application for a running network."""
     app = FastAPI(
@@ -129,6 +132,7 @@ def build_application(
         warehouse_folder=settings.warehouse_folder,
         has_console=pages is not None,
         require_index=require_index,
+        nodes=nodes or LoneNode(network.clock.now_us),
     )
     app.router.routes.extend((*ROUTES, *PAGES))
     if pages is not None:

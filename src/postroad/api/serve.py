@@ -11,8 +11,9 @@ import asyncio
 import gc
 import logging
 import re
+import socket
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from starlette.datastructures import Headers, MutableHeaders
@@ -66,8 +67,15 @@ COLLECTED = (10_000, 5, 2_000)  # thresholds of Python's garbage collector
 log = logging.getLogger(__name__)
 
 
-async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pages: Pages | None = None) -> None:
-    """Listen as configured and call ``on_listening`` with the address. Cancelling shuts down in order."""
+async def serve(
+    running: RunningNetwork,
+    on_listening: Callable[[str], None],
+    pages: Pages | None = None,
+    *,
+    inherited: Sequence[socket.socket] = (),
+    on_stopping: Callable[[], None] = lambda: None,
+) -> None:
+    """Listen as configured or on inherited sockets; calls ``on_listening`` with the address. Cancelling shuts down in order."""
     settings = running.settings
     endpoints = MessageEndpoints(
         running.network,
@@ -92,6 +100,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         validator=running.trials.validator,
         reader=running.reader,
         require_index=running.require_index,
+        nodes=running.nodes,
         own_address=own_address,
         pages=pages,
     )
@@ -103,13 +112,14 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
     )
-    port = await server.start(settings.host, settings.port)
+    port = await server.start(settings.host, settings.port, inherited)
     own_address.listens_on(port)
     on_listening(own_address.url)  # first: clients on this machine find the network by this address
     _tune_garbage_collector()
     try:
-        await (_reload_renewed(front) if front is not None else asyncio.Event().wait())
+        await running.stopping.unless(_reload_renewed(front) if front is not None else asyncio.Event().wait())
     finally:
+        on_stopping()
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
 

@@ -1,4 +1,4 @@
-"""The first start of a network: creates the token secret and an operator with a key."""
+"""The first start of a network: creates the token secret, the network level, and an operator with a key."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from postroad.core.identity import api_key
 from postroad.core.model import ids
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Credential, CredentialKind, Organization, Person, Service, Visibility
+from postroad.core.model.level import newest_level
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.base import build_address_claims
@@ -53,7 +54,8 @@ async def ensure_operator(network: Network, data: Path) -> str | None:
     )
     _write_private(data / OPERATOR_KEY_FILE, key.text)
     try:
-        await network.configuration.change("network", [build_save(operator), build_save(credential)], "first start")
+        first = [build_save(newest_level(), 0), build_save(operator), build_save(credential)]
+        await network.configuration.change("network", first, "first start")
     except Refused:  # another node was faster, and has the key
         (data / OPERATOR_KEY_FILE).unlink()
         await _catch_up(network)

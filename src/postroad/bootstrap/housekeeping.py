@@ -11,8 +11,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections.abc import Callable
 from typing import Protocol
 
+from postroad.core.model.level import LevelTooHigh
 from postroad.errors import Misconfigured, Unavailable
 from postroad.flow.network import Network
 from postroad.flow.retention import find_retention_limit
@@ -28,14 +30,17 @@ class BodyRetention(Protocol):
     async def drop_bodies(self, before_seq: int) -> object: ...
 
 
-async def follow_directory(network: Network) -> None:
-    """Apply the directory changes of other nodes, until cancelled."""
+async def follow_directory(network: Network, stop: Callable[[Misconfigured], None]) -> None:
+    """Apply the directory changes of other nodes, until cancelled; stops this node if it cannot read the network's level."""
     while True:
         await asyncio.sleep(DIRECTORY_EVERY_S)
         try:
             await network.configuration.load()
         except Unavailable as error:
             log.warning("the directory could not be read: %s", error)
+        except LevelTooHigh as error:
+            stop(error)
+            return
         except Exception:
             log.exception("the directory could not be read; trying again")
 

@@ -27,10 +27,13 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.nodes.own import LoneNode, describe_own_node, load_node_id
+from postroad.adapters.nodes.postgres import PostgresNodes
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
 from postroad.bootstrap.expiry_warnings import warn_of_expiry
+from postroad.bootstrap.fatal_stop import FatalStop
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, load_token_key
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
@@ -46,7 +49,7 @@ from postroad.flow.batching.stage import BatchStage
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
+from postroad.ports import Clock, Desk, Index, IndexReader, Journal, NodeRegistry, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -77,6 +80,8 @@ class RunningNetwork:
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
     require_index: Callable[[], None]  # raises Unavailable while the index is not updated
+    nodes: NodeRegistry
+    stopping: FatalStop  # an error that this process cannot continue after
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -93,6 +98,7 @@ class Store:
     desk: Desk
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
+    nodes: NodeRegistry
 
 
 @asynccontextmanager
@@ -108,7 +114,8 @@ async def open_network(
     randomness = randomness or SystemRandomness()
     passwords = passwords or Argon2Passwords()
     async with AsyncExitStack() as stack:
-        store = await _open_store(settings, clock, stack)
+        stopping = FatalStop()
+        store = await _open_store(settings, clock, stack, stopping)
         network = Network(
             desk=store.desk,
             journal=store.journal,
@@ -124,8 +131,9 @@ async def open_network(
         await network.quota.open()
         stack.push_async_callback(network.quota.close)
         operator_key = await ensure_operator(network, settings.data)
+        network.configuration.settle_level()
         await ensure_own_service(network)
-        _start_housekeeping(settings, network, store, stack)
+        _start_housekeeping(settings, network, store, stack, stopping)
         engines = host_services(settings, network, stack)
         start_batchers(settings, network, store.leads, stack)
         own_address = OwnAddress(settings)
@@ -145,13 +153,17 @@ async def open_network(
             own_address=own_address,
             operator_key=operator_key,
             require_index=store.require_index,
+            nodes=store.nodes,
+            stopping=stopping,
         )
 
 
-def _start_housekeeping(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> None:
+def _start_housekeeping(
+    settings: Settings, network: Network, store: Store, stack: AsyncExitStack, stopping: FatalStop
+) -> None:
     tasks: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, open_operator_secrets(settings))]
     if settings.acceptance == "shared":
-        tasks.append(follow_directory(network))
+        tasks.append(follow_directory(network, stopping.stop))
         tasks.append(network.expiry.run(store.leads, LOOK_AGAIN_S))
     else:
         tasks.append(network.expiry.run())
@@ -177,9 +189,9 @@ def _index_waiter(store: Store) -> Callable[[], Awaitable[None]]:
     return wait_until_indexed
 
 
-async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
+async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack, stopping: FatalStop) -> Store:
     if settings.acceptance == "shared":
-        return await _open_shared(settings, clock, stack)
+        return await _open_shared(settings, clock, stack, stopping)
     if settings.index == "memory":
         return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
     RealFiles().make_directory(settings.data)
@@ -224,17 +236,20 @@ async def _with_local_desk(
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk, nodes=LoneNode(clock.now_us))
 
 
-async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
+async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack, stopping: FatalStop) -> Store:
+    nodes = await PostgresNodes.open(settings.postgres, describe_own_node(load_node_id(settings.data)))
+    stack.push_async_callback(nodes.close)
+    await nodes.require_readable_level()
     journal = await PostgresJournal.open(settings.postgres)
     stack.push_async_callback(journal.close)
     index = await PostgresIndex.open(settings.postgres)
     stack.push_async_callback(index.close)
     leadership = PostgresLeadership(settings.postgres)
     stack.push_async_callback(leadership.close)
-    keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S)
+    keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S, on_unreadable=stopping.stop)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     desk = SharedDesk(
@@ -247,7 +262,7 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) 
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk, leads=leadership.held)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk, leads=leadership.held, nodes=nodes)
 
 
 def start_batchers(

@@ -78,6 +78,7 @@ ENTRIES = {
         COMMANDS + "config.organizations", "Approve an organization that has registered and awaits approval."
     ),
     "resume": CommandEntry(COMMANDS + "config.organizations", "End the suspension of an organization or service."),
+    "level": CommandEntry(COMMANDS + "operate.level", "Show and raise the network's level, after an upgrade."),
     "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
     "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to store it elsewhere."),
     "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),

@@ -11,6 +11,7 @@ import contextlib
 import logging
 from collections.abc import Awaitable, Callable
 
+from postroad.core.model.level import LevelTooHigh
 from postroad.errors import Unavailable
 from postroad.flow.indexing import catch_up, follow
 from postroad.ports import Index, Journal, JournalHead
@@ -41,12 +42,16 @@ class FollowedIndex:
         *,
         patience_s: float = 0.0,
         look_again_s: float | None = LOOK_AGAIN_S,
+        on_unreadable: Callable[[LevelTooHigh], None] = lambda error: log.critical("%s", error),
     ) -> None:
         self._journal = journal
         self._index = index
         self._leads = leads
         self._patience_s = patience_s
         self._look_again_s = look_again_s  # None: every entry is announced by ``notify``
+        self._on_unreadable = (
+            on_unreadable  # called when the network was raised to a level that this version cannot read
+        )
         self._arrived = asyncio.Event()
         self._wanted = asyncio.Event()  # set while someone waits for an entry
         self._waiting = 0
@@ -99,6 +104,9 @@ class FollowedIndex:
                 continue
             except Unavailable as unavailable:
                 log.warning("the index cannot be kept up now: %s", unavailable)
+            except LevelTooHigh as error:
+                self._on_unreadable(error)
+                return
             except Exception:
                 log.exception("the index could not be kept up; trying again")
             await asyncio.sleep(LOOK_AGAIN_S)

@@ -11,13 +11,15 @@ import asyncio
 
 import asyncpg
 
+from postroad.core.model.level import NEWEST
+
 LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are migrated, which a node starting later needs
 
 
 ANSWER_S = 10.0
 MAX_SILENCE = "60s"  # those of a node that lead ask every second
 SETTINGS = {  # seconds: a machine that is gone is noticed as soon as one that is silent
-    "application_name": "postroad leadership",
+    "application_name": f"postroad leadership (reads level {NEWEST})",
     "tcp_keepalives_idle": "20",
     "tcp_keepalives_interval": "10",
     "tcp_keepalives_count": "4",

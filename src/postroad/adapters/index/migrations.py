@@ -1,13 +1,15 @@
 """The schema's history: numbered SQL files, applied in order, forwards only.
 
-Rule: a published migration is never edited; the next number changes its result. A file's text applies to both
+Rules: a published migration is never edited; the next number changes its result. A file's text applies to both
 databases, except below a line ``-- sqlite:`` or ``-- postgres:`` until the next such line (``-- both:`` ends it). A
-database whose schema is newer than this code is refused.
+database whose schema is newer than this code is refused, except in PostgreSQL if the newer migrations only added something
+that this version can ignore: their names begin with ``added_``. Then nodes of two versions can share it.
 """
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from functools import cache
 from importlib import resources
 from typing import NamedTuple
@@ -18,6 +20,7 @@ from postroad.errors import Misconfigured
 _FILE = re.compile(r"(\d{4})_(\w+)\.sql\Z")
 _SECTION = re.compile(r"^-- (sqlite|postgres|both):\n", re.MULTILINE)
 
+ADDITIVE = "added_"
 VERSION_TABLE = "CREATE TABLE IF NOT EXISTS schema_version (version INTEGER PRIMARY KEY, name TEXT NOT NULL)"
 
 
@@ -45,6 +48,13 @@ def select_section(text: str, dialect: Dialect) -> str:
     first, *pieces = _SECTION.split(text)
     chosen = [piece for label, piece in zip(pieces[::2], pieces[1::2], strict=True) if label in (dialect, "both")]
     return "".join((first, *chosen))
+
+
+def is_newer_and_usable(applied: Iterable[tuple[int, str]]) -> bool:
+    """Whether a later version has made this schema (its migrations, by number and name), and this one can use it."""
+    newest = migrations()[-1].version
+    later = [name for version, name in applied if version > newest]
+    return bool(later) and all(name.startswith(ADDITIVE) for name in later)
 
 
 def list_pending(current: int, where: str) -> tuple[Migration, ...]:

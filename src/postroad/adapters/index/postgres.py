@@ -30,7 +30,7 @@ from postroad.adapters.index.layout import (
     list_activity,
     to_stored_rows,
 )
-from postroad.adapters.index.migrations import VERSION_TABLE, Migration, list_pending
+from postroad.adapters.index.migrations import VERSION_TABLE, Migration, is_newer_and_usable, list_pending
 from postroad.adapters.index.named_sql import load_statements, whole_table
 from postroad.adapters.index.table_keys import KEYS
 from postroad.adapters.journal.postgres_connections import LONG_WORK_S, ConnectionPool
@@ -215,7 +215,10 @@ async def migrate(connection: Any) -> None:
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", MIGRATION_LOCK, timeout=LONG_WORK_S)
         await connection.execute(VERSION_TABLE)
-        current = await connection.fetchval("SELECT coalesce(max(version), 0) FROM schema_version")
+        applied = [tuple(row) for row in await connection.fetch("SELECT version, name FROM schema_version")]
+        if is_newer_and_usable(applied):
+            return
+        current = max((version for version, _ in applied), default=0)
         for migration in list_pending(current, "in PostgreSQL"):
             await apply_migration(connection, migration)
 

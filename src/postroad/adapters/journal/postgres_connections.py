@@ -14,6 +14,7 @@ from typing import Any, TypeAlias
 
 import asyncpg
 
+from postroad.core.model.level import NEWEST
 from postroad.errors import Misconfigured, PostroadError, Unavailable
 
 log = logging.getLogger(__name__)
@@ -29,7 +30,7 @@ LONG_WORK_S = 86_400.0  # for work on whole tables: migrations and rebuilds
 
 # Our statements look up keys in tables that grow quickly; with outdated statistics the planner would scan them.
 SETTINGS = {
-    "application_name": "postroad",
+    "application_name": f"postroad (reads level {NEWEST})",  # versions before levels have no level in it
     "default_transaction_isolation": "read committed",
     "enable_seqscan": "off",
     "enable_hashjoin": "off",

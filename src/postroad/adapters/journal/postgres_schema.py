@@ -1,7 +1,9 @@
 """Numbered, forward-only migrations of the PostgreSQL tables of a component, and its named statements.
 
-Rule: one node migrates a database at a time, completely or not at all; a database that is newer than this program is
-not changed. A migration is a file ``0001_what.sql``; statements follow ``-- name: x`` lines.
+Rules: one node migrates a database at a time, completely or not at all. A database that is newer than this program is not
+changed, and is used only if all newer migrations were additive: then nodes of two versions can share it. A migration is a file
+``0001_what.sql``; a line ``-- additive`` states that the version before it can use the tables. Statements follow lines
+``-- name: x``.
 """
 
 from __future__ import annotations
@@ -14,8 +16,15 @@ from postroad.errors import Misconfigured
 
 MIGRATION = re.compile(r"(\d{4})_\w+\.sql\Z")
 LOCK = 0x706F7374726F6164  # "postroad", one lock for all parts
-VERSIONS = "CREATE TABLE IF NOT EXISTS postroad_schema (part text PRIMARY KEY, version integer NOT NULL)"
-SAVE_VERSION = "INSERT INTO postroad_schema VALUES ($1, $2) ON CONFLICT (part) DO UPDATE SET version = $2"
+ADDITIVE = re.compile(r"^-- additive$", re.MULTILINE)
+VERSIONS = """
+CREATE TABLE IF NOT EXISTS postroad_schema (part text PRIMARY KEY, version integer NOT NULL);
+ALTER TABLE postroad_schema ADD COLUMN IF NOT EXISTS usable_from integer;
+"""
+SAVE_VERSION = """
+INSERT INTO postroad_schema (part, version, usable_from) VALUES ($1, $2, $3)
+ON CONFLICT (part) DO UPDATE SET version = $2, usable_from = $3
+"""
 
 
 def load_named_statements(package: str, name: str) -> dict[str, str]:
@@ -38,8 +47,11 @@ async def migrate(connection: Connection, part: str, package: str) -> None:
     async with connection.transaction():
         await connection.execute("SELECT pg_advisory_xact_lock($1)", LOCK, timeout=LONG_WORK_S)
         await connection.execute(VERSIONS)
-        version = await connection.fetchval("SELECT version FROM postroad_schema WHERE part = $1", part) or 0
+        found = await connection.fetchrow("SELECT version, usable_from FROM postroad_schema WHERE part = $1", part)
+        version, usable_from = found or (0, None)
         if version > newest:
+            if usable_from is not None and usable_from <= newest:
+                return  # a later version has only added to the tables
             raise Misconfigured(
                 [
                     f"database: its {part} tables are at version {version}, this program knows up to {newest}; "
@@ -49,4 +61,9 @@ async def migrate(connection: Connection, part: str, package: str) -> None:
         for number, sql in steps:
             if number > version:
                 await connection.execute(sql, timeout=LONG_WORK_S)
-        await connection.execute(SAVE_VERSION, part, newest)
+        await connection.execute(SAVE_VERSION, part, newest, find_usable_from(steps))
+
+
+def find_usable_from(steps: list[tuple[int, str]]) -> int:
+    """Return the oldest version of the tables whose programs can use the newest one."""
+    return max((number for number, sql in steps if not ADDITIVE.search(sql)), default=0)

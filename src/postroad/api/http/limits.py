@@ -24,6 +24,7 @@ class HttpLimits:
     body_grace_s: float = 5.0  # seconds before the minimum rate of a body applies
 
     idle_s: float = 15.0
+    first_request_s: float = 0.5  # seconds for which a stopping server waits for the first request of a new connection
     answer_deadline_s: float = 300.0  # maximum seconds for a fast route to respond
     stalled_write_s: float = (
         60.0  # seconds for which a client may leave its response unread, or read it below the minimum rate

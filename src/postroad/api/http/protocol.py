@@ -67,8 +67,8 @@ class HttpConnection(asyncio.Protocol):
         self._transport.set_write_buffer_limits(high=front.limits.write_buffer_bytes)
         front.enter(self)
         self._has_place = front.capacity.enter(peer, counted_by_peer=not front.proxies.trusts(peer))
-        if front.draining:
-            self._transport.close()
+        if front.draining:  # the system had accepted it before the listener was closed
+            self.drain()
         elif not self._has_place:
             self._turn_away()
 
@@ -153,7 +153,7 @@ class HttpConnection(asyncio.Protocol):
             self._exchange is not None
             or self._blocked_on_capacity
             or self._blocked_on_replies
-            or self._front.draining
+            or (self._front.draining and self._head is not None)
             or not self._writes.is_open
             or len(self.outbox.replies) >= self._front.limits.pipelined
         )
@@ -340,9 +340,11 @@ class HttpConnection(asyncio.Protocol):
     # ending the connection
 
     def drain(self) -> None:
-        """Finish the requests in progress and start no new ones, because the server is stopping."""
+        """Finish the requests in progress, because the server is stopping; a new connection may still send one request."""
         self.outbox.draining = True
-        if self._incoming is None and self._exchange is None and not self.outbox.replies:
+        if self._head is None:
+            self._front.loop.call_later(self._front.limits.first_request_s, lambda: self._head or self._close())
+        elif self._incoming is None and self._exchange is None and not self.outbox.replies:
             self._close()
 
     def abort(self) -> None:

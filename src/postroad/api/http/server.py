@@ -11,6 +11,7 @@ import asyncio
 import contextlib
 import socket
 import ssl
+from collections.abc import Sequence
 from typing import Any
 
 from postroad.api.http.capacity import Capacity
@@ -77,11 +78,15 @@ class HttpServer:
         self._reuse_port = reuse_port
         self._lifespan = Lifespan(app)
         self._front: Front | None = None
-        self._server: asyncio.Server | None = None
+        self._servers: list[asyncio.Server] = []
         self._clock: asyncio.TimerHandle | None = None
 
-    async def start(self, host: str, port: int) -> int:
-        """Start the application, then listen; returns the bound port (useful if ``port`` is 0)."""
+    async def start(self, host: str, port: int, inherited: Sequence[socket.socket] = ()) -> int:
+        """Start the application, then listen; returns the bound port (useful if ``port`` is 0).
+
+        ``inherited`` are listening sockets that replace ``host`` and ``port``. The program that passed them keeps them open,
+        so clients can connect while the server restarts.
+        """
         loop = asyncio.get_running_loop()
         await self._lifespan.start()
         front = self._front = Front(
@@ -94,19 +99,23 @@ class HttpServer:
             capacity=Capacity(self._limits),
             state=self._lifespan.state,
         )
-        self._server = await loop.create_server(
+        if inherited:
+            self._servers = [await self._listen(front, sock=one) for one in inherited]
+        else:
+            self._servers = [await self._listen(front, host=host, port=port, reuse_port=self._reuse_port or None)]
+        self._tick(front)
+        bound: socket.socket = self._servers[0].sockets[0]
+        return int(bound.getsockname()[1])
+
+    async def _listen(self, front: Front, **where: Any) -> asyncio.Server:
+        return await front.loop.create_server(
             lambda: HttpConnection(front),
-            host,
-            port,
+            **where,
             backlog=BACKLOG,
             ssl=self._ssl,
-            reuse_port=self._reuse_port or None,
             ssl_handshake_timeout=self._limits.header_deadline_s if self._ssl else None,
             ssl_shutdown_timeout=self._limits.linger_s if self._ssl else None,
         )
-        self._tick(front)
-        bound: socket.socket = self._server.sockets[0]
-        return int(bound.getsockname()[1])
 
     @property
     def front(self) -> Front:
@@ -128,12 +137,13 @@ class HttpServer:
 
     async def stop(self, drain_s: float) -> None:
         """Finish the requests in progress, for at most ``drain_s``, and close the remaining connections."""
-        if self._front is None or self._server is None:
+        if self._front is None or not self._servers:
             return
         front = self._front
         front.draining = True
-        self._server.close()
-        self._server = None
+        for server in self._servers:
+            server.close()
+        self._servers = []
         await self._wait_for_connections(front, drain_s)
         for connection in tuple(front.connections):
             connection.abort()

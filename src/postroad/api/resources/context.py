@@ -25,7 +25,7 @@ from postroad.flow.administration.base import Administration
 from postroad.flow.administration.try_out.rules import Transform
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody
-from postroad.ports import Validator
+from postroad.ports import NodeRegistry, Validator
 
 COPIES_AT_ONCE = 200  # recipients that are processed on the event loop, in some milliseconds
 
@@ -48,6 +48,7 @@ class ApiContext:
     warehouse_folder: Path = Path()  # of the finished tables
     has_console: bool = False  # whether people have pages to log in to
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
+    nodes: NodeRegistry
 
 
 async def read_message(api: ApiContext, caller: Caller, content_type: str, body: bytes, limits: WireLimits) -> Message:

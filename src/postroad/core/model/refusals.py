@@ -149,6 +149,8 @@ REFUSALS: dict[str, RefusalCode] = {
     "storage.failed": RefusalCode(503, "The network's storage does not accept writes"),
     "storage.damaged": RefusalCode(500, "Stored data is damaged"),
     "network.busy": RefusalCode(503, "The network is too busy"),
+    "network.level-not-readable": RefusalCode(409, "A node cannot read this network level"),
+    "network.level-too-low": RefusalCode(409, "The network's level does not allow this yet"),
     "network.unavailable": RefusalCode(503, "The network is temporarily unavailable"),
     "billing.not-counted": RefusalCode(409, "The warehouse has not counted this yet"),
     "warehouse.busy": RefusalCode(503, "Another job is writing the warehouse"),

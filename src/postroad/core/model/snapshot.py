@@ -26,6 +26,7 @@ from postroad.core.model.directory import (
 )
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.journal import ObjectChange
+from postroad.core.model.level import LEVEL_KIND, NEWEST, read_level
 from postroad.core.model.model_tree import ModelAttachment
 from postroad.core.model.owned_objects import Owned
 from postroad.core.model.rule import Rule
@@ -35,6 +36,9 @@ from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Directory:
     version: int = 0
+    level: int = (
+        NEWEST  # see core/model/level.py; a stored network without the object is at level 1, which its opener sets
+    )
     organizations: Mapping[str, Organization] = field(default_factory=dict)
     people: Mapping[str, Person] = field(default_factory=dict)
     services: Mapping[str, Service] = field(default_factory=dict)  # by GCID
@@ -240,9 +244,12 @@ class Directory:
         changes = list(changes)
         versions, exchanging = self.versions, dict(self.exchanging)
         tables: dict[str, dict[str, Any]] = {}
+        level = self.level
         for change in changes:
             versions = versions.insert((change.kind, change.key), change.version)
-            if change.kind in LARGE_KINDS:
+            if change.kind == LEVEL_KIND:
+                level = read_level(change.value).level
+            elif change.kind in LARGE_KINDS:
                 exchanging[change.kind] = _after(exchanging.get(change.kind, _EMPTY), change)
             elif change.kind in KINDS:  # other kinds are kept elsewhere
                 if change.kind not in tables:
@@ -251,8 +258,9 @@ class Directory:
             if change.kind == "service" and change.value is None:  # its large kinds are removed without entries
                 exchanging = {kind: table.without(change.key) for kind, table in exchanging.items()}
         if not tables:
-            return replace(self, version=version, exchanging=exchanging, versions=versions)
-        return self._with(tables, changes, version=version, exchanging=exchanging, versions=versions)
+            return replace(self, version=version, level=level, exchanging=exchanging, versions=versions)
+        others = {"version": version, "level": level, "exchanging": exchanging, "versions": versions}
+        return self._with(tables, changes, **others)
 
     def _with(self, tables: Mapping[str, Mapping[str, Any]], changes: list[ObjectChange], **others: Any) -> Directory:
         """Return the snapshot with these tables replaced."""

@@ -27,6 +27,7 @@ from postroad.core.model.delivery import FINAL, DeliveryState, JourneyLeg
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import (
+    KINDS,
     AccessRecorded,
     AnsweredDelivery,
     BatchesChanged,
@@ -48,6 +49,7 @@ from postroad.core.model.journal import (
     MessageRefused,
     decode,
 )
+from postroad.core.model.level import LEVEL_KIND, describe_unknown_kind, read_level, require_readable
 from postroad.core.model.message import MessageType
 from postroad.core.model.sizes import content_size
 from postroad.core.projection.search_keys import search_key_hashes
@@ -65,9 +67,23 @@ def project(records: Iterable[tuple[int, bytes, BodyAt]]) -> Changes:
     """The changes that these records make to an index."""
     changes: Changes = defaultdict(list)
     for seq, facts, body in records:
-        entry = decode(facts)
+        try:
+            entry = decode(facts)
+        except msgspec.DecodeError as error:
+            raise _unreadable_entry(seq, facts) from error
         PROJECTORS[type(entry)](changes, seq, entry, facts, body)
     return changes
+
+
+def _unreadable_entry(seq: int, facts: bytes) -> Exception:
+    """Return the error for an entry that cannot be decoded: its kind is unknown, or it is damaged."""
+    try:
+        kind = str(msgspec.msgpack.decode(facts)[0])
+    except (msgspec.DecodeError, IndexError, TypeError, KeyError):
+        kind = ""
+    if kind in KINDS:
+        return ValueError(f"entry {seq} of the kind {kind} cannot be decoded; the journal is damaged")
+    return describe_unknown_kind(seq, kind)
 
 
 def settled_by_post(entry: MessagePosted) -> tuple[int, ...]:
@@ -255,6 +271,8 @@ def _dealt_with(
 
 def _configuration(changes: Changes, seq: int, entry: ConfigurationChanged, facts: bytes, body: BodyAt) -> None:
     for change in entry.objects:
+        if change.kind == LEVEL_KIND:
+            require_readable(read_level(change.value))
         value = b"" if change.value is None else pack_value(change.value)
         row = (change.kind, change.key, change.version, value, entry.at_us, entry.by)
         changes["save_object"].append((*row, seq))

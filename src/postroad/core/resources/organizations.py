@@ -79,6 +79,25 @@ class Health(Resource, kw_only=True):
     status: Literal["ok"] = "ok"
 
 
+class NetworkNodeView(Resource, kw_only=True):
+    """A process that serves the network."""
+
+    id: Annotated[str, Meta(description="Empty for a version before 0.2, which does not register")]
+    host: str
+    version: str
+    level: Annotated[int, Meta(description="The newest network level that it reads")]
+    seen_at: Annotated[str, Meta(description="Empty if it does not register")]
+
+
+class NetworkLevelView(Resource, kw_only=True):
+    """The network's level, and the nodes that were seen in the last ten minutes."""
+
+    level: Annotated[int, Meta(description="The level that all nodes write")]
+    newest: Annotated[int, Meta(description="The newest level that this node reads")]
+    nodes: list[NetworkNodeView]
+    obstacles: Annotated[list[str], Meta(description="Why the level cannot be raised to the newest one")]
+
+
 class Queue(Resource, kw_only=True):
     service: str
     waiting: int

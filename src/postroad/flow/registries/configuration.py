@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
@@ -18,6 +18,7 @@ import msgspec
 from postroad.core.model.billing_entries import FIRST_VERSION, BillingJournalEntry, record_value
 from postroad.core.model.configuration_objects import LARGE_KINDS, object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
+from postroad.core.model.level import FIRST, LEVEL_KEY, LEVEL_KIND, read_level, require_level, require_readable
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.unique_keys import billing_keys, version_key
@@ -81,8 +82,16 @@ class Configuration:
         self._read_to = rows[-1][SEQ]
         known = self._directory.object_version
         news = [change for change in decode_object_rows(rows) if change.version > known(change.kind, change.key)]
+        for change in news:
+            if change.kind == LEVEL_KIND:  # before the others, which a later version may have written
+                require_readable(read_level(change.value))
         if news:
             self._become(news, max(self._directory.version, self._read_to))
+
+    def settle_level(self) -> None:
+        """Set the level of a stored network that has no level object: it is older than levels."""
+        if not self._directory.object_version(LEVEL_KIND, LEVEL_KEY):
+            self._directory = replace(self._directory, level=FIRST)
 
     async def change(self, by: str, changes: Sequence[DirectoryChange], reason: str = "") -> Directory:
         """Apply all changes at once; raises Refused if another party has changed one of the objects."""
@@ -90,6 +99,7 @@ class Configuration:
 
     async def _change(self, by: str, changes: Sequence[DirectoryChange], reason: str) -> Directory:
         async with self._lock:
+            self._require_level(changes)
             numbered = tuple(self._numbered(change) for change in changes)
             keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)
             entry = ConfigurationChanged(self._clock.now_us(), by, reason, numbered)
@@ -109,6 +119,7 @@ class Configuration:
     async def _record(self, decide: Callable[[Directory], Sequence[BillingJournalEntry]]) -> list[BillingJournalEntry]:
         async with self._lock:
             entries = decide(self._directory)
+            require_level(self._directory.level, *{str(type(entry).__struct_config__.tag) for entry in entries})
             steps = [JournalStep(entry, keys=tuple(billing_keys(entry)), reserve=True) for entry in entries]
             submitted = [submit_step(self._desk, step) for step in steps]  # one group, and one sync for all
             outcomes = await asyncio.gather(*submitted)
@@ -122,6 +133,10 @@ class Configuration:
                 if isinstance(outcome, Unavailable):
                     raise outcome
             return [entry for entry, _ in written]
+
+    def _require_level(self, changes: Sequence[DirectoryChange]) -> None:
+        """Refuse kinds of objects that the network's level does not have; raising the level itself is allowed."""
+        require_level(self._directory.level, *{change.kind for change in changes} - {LEVEL_KIND})
 
     def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
         self._directory = directory = self._directory.changed(changes, version)

@@ -121,6 +121,42 @@ async def test_a_postgres_schema_from_the_future_is_refused(postgres_database: s
         await PostgresIndex.open(postgres_database)
 
 
+@pytest.mark.req("O7")
+async def test_a_postgres_schema_to_which_a_later_version_has_only_added_is_used(
+    postgres_database: str, connection: Any
+) -> None:
+    await (await PostgresIndex.open(postgres_database)).close()
+    await connection.execute("INSERT INTO schema_version VALUES (99, 'added_a_table')")
+    index = await PostgresIndex.open(postgres_database)
+    assert (await index.position()).seq == 0
+    await index.close()
+    await connection.execute("INSERT INTO schema_version VALUES (100, 'dropped_a_table')")
+    with pytest.raises(Misconfigured, match="version 100"):
+        await PostgresIndex.open(postgres_database)
+
+
+@pytest.mark.req("O7")
+async def test_tables_to_which_a_later_version_has_only_added_are_used(
+    postgres_database: str, connection: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For the parts of the database with migrations of their own: journal, desk, nodes …"""
+    known = [(1, "CREATE TABLE thing (a int)")]
+    added = (2, "-- additive\nALTER TABLE thing ADD COLUMN b int")
+
+    async def migrate_to(*steps: tuple[int, str]) -> int:
+        monkeypatch.setattr(postgres_schema, "migrations", lambda package: list(steps))
+        await postgres_schema.migrate(connection, "things", "")
+        version: int = await connection.fetchval("SELECT version FROM postroad_schema WHERE part = 'things'")
+        return version
+
+    assert await migrate_to(*known) == 1
+    assert await migrate_to(*known, added) == 2
+    assert await migrate_to(*known) == 2, "the version before starts again, and changes nothing"
+    assert await migrate_to(*known, added, (3, "ALTER TABLE thing DROP COLUMN a")) == 3
+    with pytest.raises(Misconfigured, match="its things tables are at version 3, this program knows up to 1"):
+        await migrate_to(*known)
+
+
 async def test_a_reader_waits_for_nobody_to_migrate(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     open_writer(tmp_path / "index.sqlite").close()
     monkeypatch.setattr(module, "migrations", lambda: next_migration("SELECT 1;"))

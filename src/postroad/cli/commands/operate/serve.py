@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import os
 from functools import partial
 
 import click
@@ -35,6 +36,7 @@ def serve(out: Output, settings: Settings, port: int | None) -> None:
 
 
 async def _run(out: Output, settings: Settings) -> None:
+    from postroad.adapters.systemd import HTTP, SystemdNotifier, take_listening_sockets
     from postroad.api.serve import serve as serve_http
     from postroad.bootstrap import open_network
     from postroad.bootstrap.first_start import has_operator_password
@@ -42,17 +44,26 @@ async def _run(out: Output, settings: Settings) -> None:
     from postroad.console import console
 
     allow_open_files()
+    sockets = take_listening_sockets(os.environ, os.getpid())
+    notifier = SystemdNotifier(os.environ, os.getpid())
     async with open_network(settings) as running:
         with published_address(settings.data) as leave_address:
 
             def listening(url: str) -> None:
                 leave_address(url)
+                notifier.ready()
                 _announce(out, settings, url, new=running.operator_key is not None)
                 if not has_operator_password(running.network.directory):
                     _show_way_in(out, settings)
 
             try:
-                await serve_http(running, listening, partial(console, running))
+                await serve_http(
+                    running,
+                    listening,
+                    partial(console, running),
+                    inherited=sockets.get(HTTP, ()),
+                    on_stopping=notifier.stopping,
+                )
             except OSError as error:
                 raise describe_listen_error(settings, error) from error
 

@@ -169,6 +169,7 @@ class JournalStep(Struct, gc=False, frozen=True):
     reserve: bool = False  # may use the storage reserve: acknowledgements and administration
     waiting: tuple[int, ...] = ()  # deliveries that must not have ended
     absent: tuple[int, ...] = ()  # must be new, but are not used by this step
+    organization: str = ""  # of the sender of a post, whose waiting bytes are counted; empty: not counted
 
 
 class Committed(Struct, gc=False, frozen=True):
@@ -199,6 +200,16 @@ class Desk(Protocol):
 
     The local desk keeps the state in memory over a journal of its own; the shared desk keeps it in PostgreSQL.
     """
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Return the bytes of steps that were submitted and are not being written yet."""
+        ...
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        """Return the limit of ``waiting_bytes``; from half of it on, the organization with the most is refused."""
+        ...
 
     def submit(self, step: JournalStep, done: Callable[[StepOutcome], None]) -> None:
         """Write the step with the next group; ``done`` is called once, from the event loop, after the commit.

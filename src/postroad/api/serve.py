@@ -22,6 +22,7 @@ from postroad.api.application import Pages, build_application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.error_responses import front_refusal
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.load import ServerLoad
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
@@ -61,6 +62,7 @@ def _is_here(scope: Scope) -> bool:
 
 DRAIN_S = 20.0
 RENEWED_EVERY_S = 10.0
+BEHIND_BYTES = 1 << 20  # of posts that wait for a group: some groups, a tenth of a second on a usual disk
 COLLECTED = (10_000, 5, 2_000)  # thresholds of Python's garbage collector
 
 log = logging.getLogger(__name__)
@@ -102,6 +104,7 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
         front_refusal,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
+        load=_load(running, endpoints),
     )
     port = await server.start(settings.host, settings.port)
     own_address.listens_on(port)
@@ -112,6 +115,15 @@ async def serve(running: RunningNetwork, on_listening: Callable[[str], None], pa
     finally:
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
+
+
+def _load(running: RunningNetwork, endpoints: MessageEndpoints) -> ServerLoad:
+    desk = running.network.desk
+    return ServerLoad(
+        is_storage_behind=lambda: desk.waiting_bytes > BEHIND_BYTES,
+        organization_of=endpoints.organization_of,
+        randomness=running.network.randomness,
+    )
 
 
 def _tune_garbage_collector() -> None:

@@ -69,6 +69,14 @@ class LocalDesk(LocalQueues):
 
     # --- writing -------------------------------------------------------------------------------------------------
 
+    @property
+    def waiting_bytes(self) -> int:
+        return self._group.waiting_bytes
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        return self._group.waiting_bytes_most
+
     def submit(self, step: JournalStep, done: Done) -> None:
         entry = step.entry
         held = () if is_plain_post(entry) else self._hot.hold(entry)

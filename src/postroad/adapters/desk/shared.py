@@ -75,6 +75,14 @@ class SharedDesk:
 
     # --- writing -------------------------------------------------------------------------------------------------
 
+    @property
+    def waiting_bytes(self) -> int:
+        return self._group.waiting_bytes
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        return self._group.waiting_bytes_most
+
     def submit(self, step: JournalStep, done: Done) -> None:
         self._group.submit(step, done)
 

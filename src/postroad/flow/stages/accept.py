@@ -246,7 +246,8 @@ class AcceptStage:
             refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
         )
         try:
-            self._desk.submit(JournalStep(entry, body), lambda outcome: answered(refusal))
+            step = JournalStep(entry, body, organization=caller.organization if caller else "")
+            self._desk.submit(step, lambda outcome: answered(refusal))
         except Unavailable:
             answered(refusal)
 
@@ -261,7 +262,8 @@ class AcceptStage:
             explained=len(explanation),
             search_keys=search_keys,
         )
-        return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.wrapper))
+        body = encode_body(admitted.message.parts, explanation, posting.wrapper)
+        return build_unique_step(entry, body, admitted.sender.organization)
 
     def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first if that is uncertain."""

@@ -23,12 +23,13 @@ RENEW_AT = 48  # below this, credit is renewed in the next turn; a server with l
 CREDIT_BYTES_LOG2 = 12  # each further 4 KiB of a post cost as much credit as one post
 QUANTUM = 4  # posts that one connection starts before the next line has its turn
 MAX_WAIT_S = 0.3
+BACKLOG_S = 0.1  # of posts that one connection may have waiting behind its first one
 LOOK_AGAIN_S = 0.002  # while storage is behind
 
 
 class WaitingConnection(Protocol):
-    def serve_waiting(self) -> None:
-        """Start the posts that wait, while ``PostQueue.admits`` allows it."""
+    def serve_waiting(self, most: int) -> None:
+        """Refuse the oldest posts if more than ``most`` wait; start the others, while ``PostQueue.admits`` allows it."""
         ...
 
     def refuse_waiting(self) -> None:
@@ -109,12 +110,13 @@ class PostQueue:
         if self._since_s.get(connection) != since_s:  # it has left
             return
         del self._since_s[connection]
-        if now - since_s > MAX_WAIT_S:
+        waited_s = now - since_s
+        if waited_s > MAX_WAIT_S:
             self._credit -= 1
             connection.refuse_waiting()
         else:
             self._in_turn = QUANTUM
-            connection.serve_waiting()
+            connection.serve_waiting(QUANTUM * max(1, int(BACKLOG_S / (waited_s + LOOK_AGAIN_S))))
             self._in_turn = 0
 
     def _refuse_late(self, now: float) -> None:

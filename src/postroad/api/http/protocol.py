@@ -32,7 +32,7 @@ from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
-QUEUED_BYTES = 64 << 10  # of posts that wait on one connection; above this, the oldest are refused
+QUEUED_BYTES = 32 << 10  # of posts that wait on one connection; the oldest are refused when there is twice as much
 BLANK_LINES = re.compile(rb"(?:\r\n)*")
 
 
@@ -84,9 +84,10 @@ class HttpConnection(asyncio.Protocol):
         if not self._pending and self._incoming is None:
             self._since_s = self._front.loop.time()
         self._pending = self._pending + data if self._pending else data
-        if self._gate.waits_for_turn and len(self._pending) > QUEUED_BYTES:
-            self.refuse_posts(QUEUED_BYTES // 2)
-        self._advance()
+        if self._gate.waits_for_turn:
+            self._note_waiting()
+        else:
+            self._advance()
 
     def eof_received(self) -> bool:
         """Keep the connection open for pending responses, since a client that closed its side may still read."""
@@ -183,8 +184,15 @@ class HttpConnection(asyncio.Protocol):
             self._begin(head, route)
         return True
 
+    def _note_waiting(self) -> None:
+        """Stop reading, since one read in each turn costs less; refuse the oldest posts if the read brought too many."""
+        self._reads.shut()
+        self.refuse_posts(QUEUED_BYTES)
+
     def refuse_posts(self, keep_bytes: int = 0) -> None:
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
+        if keep_bytes and len(self._pending) <= 2 * keep_bytes:
+            return
         end, count = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
         if count:
             self._front.posts.refused += count
@@ -194,8 +202,6 @@ class HttpConnection(asyncio.Protocol):
         elif not keep_bytes:  # its body has not arrived
             self._front.posts.refused += 1
             self._refuse(Refused(BUSY_CODE, BUSY))
-        if not keep_bytes:
-            self.resume()
 
     def _origin(self, head: RequestHead) -> ClientOrigin:
         return self._front.proxies.origin(head.forwarded, self._direct) if head.forwarded else self._direct

@@ -17,6 +17,7 @@ from postroad.errors import Refused
 
 BUSY_CODE = "network.busy"
 BUSY = "More posts arrive than can be stored; post again after the time in Retry-After"
+LEAST_POST_BYTES = 1 << 10  # counted for a shorter post, or one of unknown size
 CONTROL_BYTES = 64 << 10  # a longer request is treated as a post, without waiting for its body
 
 
@@ -25,7 +26,7 @@ class GatedConnection(Protocol):
 
     def resume(self) -> None: ...
 
-    def refuse_posts(self) -> None: ...
+    def refuse_posts(self, keep_bytes: int = 0) -> None: ...
 
 
 class SkippedPosts(NamedTuple):
@@ -36,7 +37,8 @@ class SkippedPosts(NamedTuple):
 
 
 class RequestGate:
-    __slots__ = ("_connection", "_front", "waits_for_memory", "waits_for_replies", "waits_for_turn", "waits_since_s")
+    __slots__ = ("_connection", "_front", "_waiting_bytes", "waits_for_memory", "waits_for_replies", "waits_for_turn",
+                 "waits_since_s")  # fmt: skip
 
     def __init__(self, connection: GatedConnection, front: Front) -> None:
         self._connection = connection
@@ -45,6 +47,7 @@ class RequestGate:
         self.waits_for_replies = False  # a complete head waits until earlier responses are sent
         self.waits_for_turn = False  # a post waits in the ``PostQueue``
         self.waits_since_s = 0.0
+        self._waiting_bytes = 0  # of the body of the first post that waits
 
     @property
     def is_shut(self) -> bool:
@@ -82,7 +85,7 @@ class RequestGate:
             return self._has_memory_for(size)
         if not front.capacity.may_begin:
             return self._wait_for_memory()
-        self.waits_for_turn = True
+        self.waits_for_turn, self._waiting_bytes = True, max(LEAST_POST_BYTES, size)
         front.posts.wait(self, front.load.organization_of(FastRequest(head, origin, b"", front.loop.time())))
         return False
 
@@ -100,13 +103,15 @@ class RequestGate:
         self.waits_for_memory = False
         self._front.loop.call_soon(self._connection.resume)
 
-    def serve_waiting(self) -> None:
+    def serve_waiting(self, most: int) -> None:
         self.waits_for_turn = False
+        self._connection.refuse_posts(most * self._waiting_bytes)
         self._connection.resume()
 
     def refuse_waiting(self) -> None:
         self.waits_for_turn = False
         self._connection.refuse_posts()
+        self._connection.resume()
 
     def leave(self) -> None:
         """Stop waiting, because the connection ends or parses no further input."""

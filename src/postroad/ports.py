@@ -278,6 +278,17 @@ class Desk(Protocol):
         """Return True if steps with this key are checked against all earlier entries; if not, call ``seen`` before submitting."""
         ...
 
+    def waiting(self, mailbox: str) -> int:
+        """Return the number of deliveries that wait in the mailbox, leased ones included, as far as known here.
+
+        It may be too high until ``count_waiting``. Where several nodes write, it lacks what others added since.
+        """
+        ...
+
+    async def count_waiting(self) -> None:
+        """Make the numbers of ``waiting`` accurate, if they may not be."""
+        ...
+
     async def body(self, queued: Queued) -> bytes | None:
         """Return the bytes of a delivery's content; None when retention has dropped them."""
         ...

@@ -46,6 +46,7 @@ from postroad.flow.batching.stage import BatchStage
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
+from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
 from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
@@ -118,6 +119,7 @@ async def open_network(
             token_key=load_token_key(settings.data, settings.secret),
             wait_until_indexed=_index_waiter(store),
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
+            waiting_most=settings.waiting_most,
             standards=load_catalogue(),
         )
         await network.configuration.load()
@@ -156,6 +158,7 @@ def _start_housekeeping(settings: Settings, network: Network, store: Store, stac
     else:
         tasks.append(network.expiry.run())
     tasks.append(network.clock_steps.run())
+    tasks.append(network.full_recipients.run(COUNT_AGAIN_S if settings.acceptance == "shared" else None))
     if settings.keep_bodies_days:
         tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
     for work in tasks:

@@ -31,6 +31,7 @@ from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
+from postroad.flow.stages.full_recipients import FullRecipients
 from postroad.flow.stages.idempotency import (
     IndexedPost,
     PostStep,
@@ -71,12 +72,19 @@ MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call:
 
 class AcceptStage:
     def __init__(
-        self, plumbing: Plumbing, responses: RespondStage, quota: Quota, due: DueTimes, heavy: HeavyWork
+        self,
+        plumbing: Plumbing,
+        responses: RespondStage,
+        quota: Quota,
+        full: FullRecipients,
+        due: DueTimes,
+        heavy: HeavyWork,
     ) -> None:
         self._desk, self._journal, self._clock = plumbing.desk, plumbing.journal, plumbing.clock
         self._directory, self._randomness = plumbing.directory, plumbing.randomness
         self._responses = responses
         self._quota = quota
+        self._full = full
         self._note_expiry = due.note
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
@@ -243,7 +251,11 @@ class AcceptStage:
             caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version
         )
         refusal = Refused(
-            refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
+            refusal.code,
+            refusal.detail,
+            pointer=refusal.pointer,
+            session=refusal.session or entry.session,
+            retry_after_s=refusal.retry_after_s,
         )
         try:
             step = JournalStep(entry, body, organization=caller.organization if caller else "")
@@ -252,7 +264,7 @@ class AcceptStage:
             answered(refusal)
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
-        copies, explanation, search_keys = routed
+        copies, explanation, search_keys = self._full.refuse(routed, directory)
         entry = entries.build_post(
             admitted,
             posting,

@@ -126,6 +126,18 @@ class Randomness(Protocol):
     def bytes(self, count: int) -> bytes: ...
 
 
+class MemoryGauge(Protocol):
+    """Measures the memory of this process."""
+
+    def used_share(self) -> float | None:
+        """Return the used share of the memory that the process may use; None if that cannot be measured."""
+        ...
+
+    def release(self) -> None:
+        """Return freed memory to the system, where that is possible."""
+        ...
+
+
 class IndexReader(Protocol):
     """Read access to the tables projected from the journal."""
 

@@ -121,6 +121,7 @@ def _load(running: RunningNetwork, endpoints: MessageEndpoints) -> ServerLoad:
     desk = running.network.desk
     return ServerLoad(
         is_storage_behind=lambda: desk.waiting_bytes > BEHIND_BYTES,
+        is_memory_short=running.memory.check,
         organization_of=endpoints.organization_of,
         randomness=running.network.randomness,
     )

@@ -27,6 +27,7 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.memory_gauge import ProcessMemory
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
@@ -43,11 +44,12 @@ from postroad.core.model.directory import OrganizationLimits
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.as2.endpoint import As2Gateway
 from postroad.flow.batching.stage import BatchStage
+from postroad.flow.concurrency.memory_watermark import MemoryWatermark
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
 from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
+from postroad.ports import Clock, Desk, Index, IndexReader, Journal, MemoryGauge, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -78,6 +80,7 @@ class RunningNetwork:
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
     require_index: Callable[[], None]  # raises Unavailable while the index is not updated
+    memory: MemoryWatermark
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -103,6 +106,7 @@ async def open_network(
     clock: Clock | None = None,
     randomness: Randomness | None = None,
     passwords: Passwords | None = None,
+    memory: MemoryGauge | None = None,
 ) -> AsyncIterator[RunningNetwork]:
     """Open a network that is ready to serve; it is closed at the end of the block."""
     clock = clock or SystemClock()
@@ -147,6 +151,7 @@ async def open_network(
             own_address=own_address,
             operator_key=operator_key,
             require_index=store.require_index,
+            memory=MemoryWatermark(memory or ProcessMemory(), settings.memory_most_share, clock),
         )
 
 
@@ -158,6 +163,7 @@ def _start_housekeeping(settings: Settings, network: Network, store: Store, stac
     else:
         tasks.append(network.expiry.run())
     tasks.append(network.clock_steps.run())
+    tasks.append(network.pace.run())
     tasks.append(network.full_recipients.run(COUNT_AGAIN_S if settings.acceptance == "shared" else None))
     if settings.keep_bodies_days:
         tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))

@@ -51,6 +51,7 @@ from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
 from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.partner_acknowledgments import PartnerAcknowledgments
+from postroad.flow.stages.post_pace import PostPace
 from postroad.flow.stages.posting import Answered, AnsweredAt, Posting
 from postroad.flow.stages.quota import Quota
 from postroad.flow.stages.release import ReleaseStage
@@ -98,6 +99,7 @@ class Network:
         )
         self.clock_steps = ClockSteps(clock)
         self.quota = Quota(self.plumbing, limits or OrganizationLimits())
+        self.pace = PostPace(self.plumbing)
         self.full_recipients = FullRecipients(self.plumbing, waiting_most)
         self._open_registries()
         self._open_stages()
@@ -125,7 +127,7 @@ class Network:
         self.releases = ReleaseStage(plumbing)
         cancelling = CancelStage(plumbing, self.batches)
         responses = RespondStage(plumbing, lookup, pseudonyms, ending, cancelling, self.heavy)
-        self._accept = AcceptStage(plumbing, responses, self.quota, self.full_recipients, due, self.heavy)
+        self._accept = AcceptStage(plumbing, responses, self.quota, self.full_recipients, self.pace, due, self.heavy)
         self.mediation = MediateStage(plumbing, lookup, ending)
         self._deliver = DeliverStage(plumbing, self.tokens, lookup, ending, self.batches, self.mediation)
         self._forward = ForwardStage(plumbing, lookup, due, self.heavy)

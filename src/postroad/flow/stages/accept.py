@@ -40,6 +40,7 @@ from postroad.flow.stages.idempotency import (
     duplicate_error,
     reused_key_error,
 )
+from postroad.flow.stages.post_pace import PostPace
 from postroad.flow.stages.posting import (
     Answer,
     Answered,
@@ -77,6 +78,7 @@ class AcceptStage:
         responses: RespondStage,
         quota: Quota,
         full: FullRecipients,
+        pace: PostPace,
         due: DueTimes,
         heavy: HeavyWork,
     ) -> None:
@@ -85,12 +87,19 @@ class AcceptStage:
         self._responses = responses
         self._quota = quota
         self._full = full
+        self._pace = pace
         self._note_expiry = due.note
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         """Accept one post; ``answered`` is called once, immediately or when its entry is durable."""
+        if delay_s := self._pace.delay_s:
+            asyncio.get_running_loop().call_later(delay_s, self._post, caller, posting, answered)
+        else:
+            self._post(caller, posting, answered)
+
+    def _post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         try:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
@@ -141,6 +150,13 @@ class AcceptStage:
 
     def post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
         """Accept many posts; each is answered by its index, and most of them share one step to the desk."""
+        if self._pace.delay_s:
+            delay_s = self._pace.delay_of(len(postings))
+            asyncio.get_running_loop().call_later(delay_s, self._post_many, caller, postings, answered)
+        else:
+            self._post_many(caller, postings, answered)
+
+    def _post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
         directory = self._directory()
         now_us = self._clock.now_us()
         together: list[IndexedPost] = []

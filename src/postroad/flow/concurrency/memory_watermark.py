@@ -23,12 +23,13 @@ class MemoryWatermark:
         self._clock = clock
         self._release_at = 0.0
         self._is_exceeded = False
+        self.share: float | None = None  # as measured last
         if most_share and gauge.used_share() is None:
             log.warning("memory_most_share has no effect: this system does not show how much memory the server uses")
 
     def check(self) -> bool:
         """Measure the memory; returns whether it exceeds the watermark."""
-        share = self._gauge.used_share() if self._most_share else None
+        share = self.share = self._gauge.used_share() if self._most_share else None
         exceeded = share is not None and share > self._most_share
         if exceeded and self._clock.monotonic() >= self._release_at:
             self._gauge.release()

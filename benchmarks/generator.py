@@ -6,13 +6,14 @@ import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import TypeVar
 
 import msgspec
 
 from benchmarks.packages import install, wanted
 
 SOURCES = Path(__file__).parent / "load"
-SHARED = ("run.c", "wire.c")
+SHARED = ("run.c", "wire.c", "http.c")
 PACKAGES = ("gcc", "libc6-dev", "libssl-dev")
 
 
@@ -59,8 +60,18 @@ def options(values: Mapping[str, object]) -> list[bytes]:
     ]
 
 
+Report = TypeVar("Report")
+
+
 def generate(program: Path, values: Mapping[str, object], at_start: Callable[[], None]) -> Load:
-    """Run a generator; ``at_start`` is called when all its connections stand and nothing was sent yet."""
+    """Run a generator; ``at_start`` is called when all its connections are open and nothing has been sent."""
+    return run_generator(program, values, at_start, Load)
+
+
+def run_generator(
+    program: Path, values: Mapping[str, object], at_start: Callable[[], None], kind: type[Report]
+) -> Report:
+    """Run a generator and return its report."""
     command = [str(program).encode(), *options(values)]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         assert process.stdin is not None
@@ -72,4 +83,4 @@ def generate(program: Path, values: Mapping[str, object], at_start: Callable[[],
         out, error = process.communicate()
     if process.returncode:
         raise RuntimeError(f"{program.name} failed: {error.decode(errors='replace').strip()[-2000:]}")
-    return msgspec.json.decode(out, type=Load)
+    return msgspec.json.decode(out, type=kind)

@@ -54,9 +54,9 @@ def soap_post() -> bytes:
     ).encode()
 
 
-def json_post() -> bytes:
+def json_post(to: str = RECEIVER) -> bytes:
     document = {"contentType": "application/xml", "text": purchase_order()}
-    return msgspec.json.encode({"to": [RECEIVER], "handle": HANDLE, "documents": [document]})
+    return msgspec.json.encode({"to": [to], "handle": HANDLE, "documents": [document]})
 
 
 def envelope_bulk() -> bytes:
@@ -115,6 +115,10 @@ def _whole(head: bytes, body: bytes) -> bytes:
 
 def post_request(form: Form, key: str) -> bytes:
     return _whole(_head(form.path, key, form.content_type), form.body())
+
+
+def json_post_request(key: str, to: str) -> bytes:
+    return _whole(_head("/v1/messages", key, "application/json"), json_post(to))
 
 
 def poll_request(key: str, most: int, wait_s: float) -> bytes:

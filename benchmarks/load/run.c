@@ -8,7 +8,7 @@
 #include <sys/resource.h>
 #include <time.h>
 
-enum { EVENTS = 256, QUIET_MS = 5, GRACE_S = 30 };
+enum { EVENTS = 256, QUIET_MS = 5, SCHEDULED_MS = 1, GRACE_S = 30 };
 
 struct run run;
 
@@ -39,7 +39,7 @@ int64_t now_ns(void) {
     return time.tv_sec * 1000000000LL + time.tv_nsec;
 }
 
-static void add_sample(struct samples *samples, int64_t nanos) {
+void add_sample(struct samples *samples, int64_t nanos) {
     if (samples->count == samples->capacity) {
         samples->capacity = samples->capacity ? 2 * samples->capacity : 1 << 16;
         samples->micros = realloc(samples->micros, samples->capacity * sizeof *samples->micros);
@@ -48,7 +48,7 @@ static void add_sample(struct samples *samples, int64_t nanos) {
     samples->micros[samples->count++] = (uint32_t)(nanos / 1000);
 }
 
-static bool is_measured(int64_t now) { return now >= run.measure_from && now < run.stop_at; }
+bool is_measured(int64_t now) { return now >= run.measure_from && now < run.stop_at; }
 
 void note_posted(int64_t sent_at, int64_t now, long messages) {
     run.posted += messages;
@@ -107,35 +107,38 @@ void start_clock(void) {
     run.give_up_at = run.stop_at + GRACE_S * 1000000000LL;
 }
 
-static void watch(int queue, struct peer *peer, int change) {
+static int queue;
+
+static void watch(struct peer *peer, int change) {
     struct epoll_event event = {.events = EPOLLIN | (peer->wire.waits_to_write ? EPOLLOUT : 0), .data.ptr = peer};
     if (epoll_ctl(queue, change, peer->wire.fd, &event)) die("epoll failed");
 }
 
-static void serve(int queue, struct peer *peer, void (*turn)(struct peer *)) {
+void serve(struct peer *peer, void (*turn)(struct peer *)) {
     bool waited = peer->wire.waits_to_write;
     if (turn) turn(peer);
     wire_send(&peer->wire);
-    if (waited != peer->wire.waits_to_write) watch(queue, peer, EPOLL_CTL_MOD);
+    if (waited != peer->wire.waits_to_write) watch(peer, EPOLL_CTL_MOD);
 }
 
 void loop(struct peer **peers, size_t count, bool (*finished)(void)) {
     struct epoll_event events[EVENTS];
-    int queue = epoll_create1(0);
+    queue = epoll_create1(0);
     for (size_t i = 0; i < count; i++) {
         wire_set_blocking(&peers[i]->wire, false);
-        watch(queue, peers[i], EPOLL_CTL_ADD);
-        serve(queue, peers[i], peers[i]->on_input);
+        watch(peers[i], EPOLL_CTL_ADD);
+        serve(peers[i], peers[i]->on_input);
     }
     while (!finished()) {
-        int ready = epoll_wait(queue, events, EVENTS, QUIET_MS);
+        int ready = epoll_wait(queue, events, EVENTS, run.on_turn ? SCHEDULED_MS : QUIET_MS);
         for (int i = 0; i < ready; i++) {
             struct peer *peer = events[i].data.ptr;
             bool came = (events[i].events & ~(uint32_t)EPOLLOUT) && wire_receive(&peer->wire);
-            serve(queue, peer, came ? peer->on_input : NULL);
+            serve(peer, came ? peer->on_input : NULL);
         }
         for (size_t i = 0; !ready && i < count; i++)
-            if (peers[i]->on_quiet) serve(queue, peers[i], peers[i]->on_quiet);
+            if (peers[i]->on_quiet) serve(peers[i], peers[i]->on_quiet);
+        if (run.on_turn) run.on_turn(now_ns());
         if (now_ns() > run.give_up_at)
             die("gave up waiting: %ld posted, %ld unanswered, %ld received", run.posted, run.outstanding, run.received);
     }
@@ -146,7 +149,7 @@ static int by_size(const void *left, const void *right) {
     return (a > b) - (a < b);
 }
 
-static void print_percentiles(const char *name, struct samples *samples) {
+void print_percentiles(const char *name, struct samples *samples) {
     qsort(samples->micros, samples->count, sizeof *samples->micros, by_size);
     size_t last = samples->count ? samples->count - 1 : 0;
     uint32_t middle = samples->count ? samples->micros[last / 2] : 0;

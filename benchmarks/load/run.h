@@ -27,6 +27,7 @@ struct run {
     long received, received_measured;
     long outstanding;                           /* messages sent and not yet answered */
     bool consumes, drained;
+    void (*on_turn)(int64_t now); /* called in each turn of the loop, at least every millisecond; may be NULL */
     struct samples post, end_to_end;
 };
 
@@ -39,6 +40,9 @@ void read_options(int count, char **words);
 int64_t now_ns(void);
 static inline bool may_post(int64_t now) { return now < run.stop_at; }
 
+bool is_measured(int64_t now);
+void add_sample(struct samples *samples, int64_t nanos);
+void print_percentiles(const char *name, struct samples *samples);
 void note_posted(int64_t sent_at, int64_t now, long messages);
 void note_received(int64_t posted_at, int64_t now);
 int64_t find_stamp(const unsigned char *from, size_t length, const unsigned char **after);
@@ -49,6 +53,7 @@ size_t find_all(const unsigned char *in, size_t length, const char *what, size_t
 
 void wait_for_go(void);
 void start_clock(void);
+void serve(struct peer *peer, void (*turn)(struct peer *)); /* takes a turn, and sends what it left */
 void loop(struct peer **peers, size_t count, bool (*finished)(void));
 void report(void);
 

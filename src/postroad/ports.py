@@ -147,6 +147,18 @@ class Randomness(Protocol):
     def bytes(self, count: int) -> bytes: ...
 
 
+class MemoryGauge(Protocol):
+    """Measures the memory of this process."""
+
+    def used_share(self) -> float | None:
+        """Return the used share of the memory that the process may use; None if that cannot be measured."""
+        ...
+
+    def release(self) -> None:
+        """Return freed memory to the system, where that is possible."""
+        ...
+
+
 class IndexReader(Protocol):
     """Read access to the tables projected from the journal."""
 
@@ -190,6 +202,7 @@ class JournalStep(Struct, gc=False, frozen=True):
     reserve: bool = False  # may use the storage reserve: acknowledgements and administration
     waiting: tuple[int, ...] = ()  # deliveries that must not have ended
     absent: tuple[int, ...] = ()  # must be new, but are not used by this step
+    organization: str = ""  # of the sender of a post, whose waiting bytes are counted; empty: not counted
 
 
 class Committed(Struct, gc=False, frozen=True):
@@ -220,6 +233,16 @@ class Desk(Protocol):
 
     The local desk keeps the state in memory over a journal of its own; the shared desk keeps it in PostgreSQL.
     """
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Return the bytes of steps that were submitted and are not being written yet."""
+        ...
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        """Return the limit of ``waiting_bytes``; from half of it on, the organization with the most is refused."""
+        ...
 
     def submit(self, step: JournalStep, done: Callable[[StepOutcome], None]) -> None:
         """Write the step with the next group; ``done`` is called once, from the event loop, after the commit.
@@ -286,6 +309,17 @@ class Desk(Protocol):
 
     def checks(self, key: int) -> bool:
         """Return True if steps with this key are checked against all earlier entries; if not, call ``seen`` before submitting."""
+        ...
+
+    def waiting(self, mailbox: str) -> int:
+        """Return the number of deliveries that wait in the mailbox, leased ones included, as far as known here.
+
+        It may be too high until ``count_waiting``. Where several nodes write, it lacks what others added since.
+        """
+        ...
+
+    async def count_waiting(self) -> None:
+        """Make the numbers of ``waiting`` accurate, if they may not be."""
         ...
 
     async def body(self, queued: Queued) -> bytes | None:

@@ -5,6 +5,8 @@ python broken_server.py forgotten-acks serve   acknowledgements are answered and
 python broken_server.py early-hand-outs serve  polls are answered before their hand-out is written, half a second later
 python broken_server.py no-room serve          no mistake: nothing can be written while the file "no-room" lies beside the data
 python broken_server.py own-disk serve         no mistake: what others on this machine write does not count as taken
+python broken_server.py slow-disk serve        no mistake: as own-disk, and each sync takes some time; the server believes to use
+                                               the share of its memory that the file memory-used in the working folder holds
 python broken_server.py held-disk serve        no mistake: nothing is synced while there is a file hold-disk in the working
                                                folder, and the file requests-read has a byte for each post and poll
 """
@@ -25,6 +27,7 @@ from unittest.mock import patch
 from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.journal.segments import files, journal, syncing
 from postroad.adapters.journal.segments.space import to_unavailable
+from postroad.adapters.memory_gauge import ProcessMemory
 from postroad.api.messages import MessageEndpoints
 from postroad.cli.main import main
 from postroad.core.delivery.mailbox import Mailbox
@@ -34,6 +37,7 @@ from postroad.ports import Appended
 
 LATE_S = 3.0  # far longer than a busy client needs to see an answer and kill the server
 OWN_DISK_BYTES = 256 << 20
+SLOW_SYNC_S = 0.02
 RECORDED = LocalDesk._recorded
 LATE: set[asyncio.Future[None]] = set()
 
@@ -89,6 +93,26 @@ def hold_disk(holding: Path) -> None:
     patch.multiple(
         syncing, QUICK_S=-1.0, TRY_AGAIN_AFTER=sys.maxsize
     ).start()  # in a thread, so that the loop continues
+
+
+def slow_disk() -> None:
+    """Let every sync take some time, in a thread."""
+
+    def sync_slowly(seam: files.RealFiles, fd: int) -> None:
+        time.sleep(SLOW_SYNC_S)  # sleeps: a slow disk
+        os.fdatasync(fd)
+
+    patch.object(files.RealFiles, "fdatasync", sync_slowly).start()
+    patch.multiple(syncing, QUICK_S=-1.0, TRY_AGAIN_AFTER=sys.maxsize).start()
+
+
+def choose_memory(used: Path) -> None:
+    """Let a test choose how much memory the server seems to use."""
+
+    def used_share(gauge: ProcessMemory) -> float:
+        return float(used.read_text()) if used.exists() else 0.0
+
+    patch.object(ProcessMemory, "used_share", used_share).start()
 
 
 def note_requests(requests: Path) -> None:
@@ -164,6 +188,10 @@ if __name__ == "__main__":
         note_requests(Path("requests-read").absolute())
     elif mistake == "none":
         note_requests(Path("requests-read").absolute())
+    elif mistake == "slow-disk":
+        slow_disk()
+        choose_memory(Path("memory-used").absolute())
+        patch.object(files.RealFiles, "space", own_space).start()
     elif mistake == "own-disk":
         patch.object(files.RealFiles, "space", own_space).start()
     else:

@@ -207,7 +207,7 @@ def test_connections_beyond_the_limit_are_told_so(limit: dict[str, int]) -> None
         eventually(lambda: len(served.server.front.connections) == 3)
         response = ask(served.port, b"GET /m HTTP/1.1\r\nHost: x\r\n\r\n")
         assert (response.status, response.code) == (503, "network.busy")
-        assert response.headers["retry-after"] == "1"
+        assert 1 <= int(response.headers["retry-after"]) <= 3
         wires.pop().sock.close()
         eventually(lambda: served.server.front.capacity.connections == 2)
         assert ask(served.port, b"GET /m HTTP/1.1\r\nHost: x\r\n\r\n").status == 200

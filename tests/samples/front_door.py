@@ -16,6 +16,7 @@ import uvloop
 
 from postroad.api.http import FastReply, FastRequest, FastRoute, HttpLimits, HttpServer, TrustedProxies
 from postroad.api.http.head import RequestHead
+from postroad.api.http.request import IsPost
 
 JSON = b"application/json"
 PROBLEM = b"application/problem+json"
@@ -72,9 +73,14 @@ def serving(
     limits: HttpLimits | None = None,
     max_body: int = 1 << 20,
     proxies: tuple[str, ...] = (),
+    posts: dict[str, IsPost] | None = None,
     **options: Any,
 ) -> Iterator[Served]:
-    fast = {(m.encode(), p.encode()): FastRoute(handler, max_body) for (m, p), handler in (routes or {}).items()}
+    """``posts`` has the paths that serve posts, which wait under overload."""
+    fast = {
+        (m.encode(), p.encode()): FastRoute(handler, max_body, (posts or {}).get(p))
+        for (m, p), handler in (routes or {}).items()
+    }
     served = Served(app or not_found, fast, limits or HttpLimits(), proxies=TrustedProxies(proxies), **options)
     try:
         yield served

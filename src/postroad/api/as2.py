@@ -12,7 +12,7 @@ from urllib.parse import unquote
 from postroad.api.error_responses import answer_refused, answer_unavailable
 from postroad.api.external_messages import wire_of
 from postroad.api.http.error_log import log_error
-from postroad.api.http.request import FastReply, FastRequest, FastRoute, FastRoutes
+from postroad.api.http.request import FastReply, FastRequest, FastRoute, FastRoutes, is_always_post
 from postroad.api.message_headers import read_message_headers
 from postroad.bootstrap.as2 import PATH
 from postroad.core.admission.rate_limit import RateState
@@ -44,7 +44,7 @@ class As2Endpoint:
         self._running: set[asyncio.Task[None]] = set()
 
     def routes(self) -> FastRoutes:
-        route = FastRoute(self._serve, self._message_bytes)
+        route = FastRoute(self._serve, self._message_bytes, is_always_post)
         return {(b"POST", PATH.encode()): route, (b"POST", BELOW): route}
 
     def _serve(self, request: FastRequest, reply: FastReply) -> None:

@@ -23,7 +23,7 @@ from postroad.api.external_messages import (
     write_polled,
 )
 from postroad.api.http.error_log import log_error
-from postroad.api.http.request import FastHandler, FastReply, FastRequest, FastRoute, FastRoutes
+from postroad.api.http.request import FastHandler, FastReply, FastRequest, FastRoute, FastRoutes, is_always_post
 from postroad.api.message_headers import read_message_headers
 from postroad.api.posts import NO_SOAP, PostEndpoints, Served
 from postroad.api.response_form import choose_response_codec, detect_post_form
@@ -61,12 +61,16 @@ class PollStyle(NamedTuple):
 class MessageEndpoints(PostEndpoints):
     def routes(self) -> FastRoutes:
         return {
-            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes),
+            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes, is_always_post),
             (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0),
-            (b"POST", b"/v1/messages/bulk"): FastRoute(self._authenticated(self._bulk), self._bulk_bytes),
+            (b"POST", b"/v1/messages/bulk"): FastRoute(
+                self._authenticated(self._bulk), self._bulk_bytes, is_always_post
+            ),
             (b"POST", b"/v1/poll"): FastRoute(self._serving(_in_own_form(self._poll)), REQUEST_BYTES),
             (b"POST", b"/v1/ack"): FastRoute(self._serving(_in_own_form(self._settle)), REQUEST_BYTES),
-            (b"POST", b"/soap"): FastRoute(self._serving(self._find_operation, SOAP11), self._message_bytes),
+            (b"POST", b"/soap"): FastRoute(
+                self._serving(self._find_operation, SOAP11), self._message_bytes, is_soap_post
+            ),
             (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
             (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
             (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0),
@@ -118,6 +122,11 @@ class MessageEndpoints(PostEndpoints):
             return SOAP11, partial(self._post, own if isinstance(own, Refused) else NO_SOAP)
         post = partial(self._post, own)
         return codec, self._operation(find_operation(request.body)) or post
+
+    def organization_of(self, request: FastRequest) -> str:
+        """Return the organization of a caller whose credentials were proven recently; otherwise its address."""
+        caller = self._authenticator.remembered(read_message_headers(request).proof, request.peer)
+        return request.peer if caller is None else caller.organization or caller.name
 
     def _operation(self, name: str) -> Served | None:
         return {"Poll": self._poll, "Acknowledge": self._settle}.get(name)
@@ -250,6 +259,11 @@ class MessageEndpoints(PostEndpoints):
         host = (request.header(b"host") or b"").decode("latin-1")
         base = self._own_address.url_at(host, secure=request.secure)
         reply(200, wsdl(f"{base}/soap"), b"text/xml; charset=utf-8", ((b"cache-control", b"no-store"),))
+
+
+def is_soap_post(body: bytes) -> bool:
+    """Whether an envelope is a post, like every one that does not ask for another operation."""
+    return find_operation(body) not in ("Poll", "Acknowledge")
 
 
 def _in_own_form(served: Served) -> Find:

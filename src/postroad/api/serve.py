@@ -23,6 +23,7 @@ from postroad.api.application import Pages, build_application
 from postroad.api.as2 import As2Endpoint
 from postroad.api.error_responses import front_refusal
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.load import ServerLoad
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
@@ -62,6 +63,7 @@ def _is_here(scope: Scope) -> bool:
 
 DRAIN_S = 20.0
 RENEWED_EVERY_S = 10.0
+BEHIND_BYTES = 1 << 20  # of posts that wait for a group: some groups, a tenth of a second on a usual disk
 COLLECTED = (10_000, 5, 2_000)  # thresholds of Python's garbage collector
 
 log = logging.getLogger(__name__)
@@ -111,6 +113,7 @@ async def serve(
         front_refusal,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
+        load=_load(running, endpoints),
     )
     port = await server.start(settings.host, settings.port, inherited)
     own_address.listens_on(port)
@@ -122,6 +125,16 @@ async def serve(
         on_stopping()
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
+
+
+def _load(running: RunningNetwork, endpoints: MessageEndpoints) -> ServerLoad:
+    desk = running.network.desk
+    return ServerLoad(
+        is_storage_behind=lambda: desk.waiting_bytes > BEHIND_BYTES,
+        is_memory_short=running.memory.check,
+        organization_of=endpoints.organization_of,
+        randomness=running.network.randomness,
+    )
 
 
 def _tune_garbage_collector() -> None:

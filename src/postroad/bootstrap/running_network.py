@@ -29,6 +29,7 @@ from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.nodes.own import LoneNode, describe_own_node, load_node_id
 from postroad.adapters.nodes.postgres import PostgresNodes
+from postroad.adapters.memory_gauge import ProcessMemory
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
@@ -46,10 +47,12 @@ from postroad.core.model.directory import OrganizationLimits
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.as2.endpoint import As2Gateway
 from postroad.flow.batching.stage import BatchStage
+from postroad.flow.concurrency.memory_watermark import MemoryWatermark
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, NodeRegistry, Passwords, Randomness
+from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
+from postroad.ports import Clock, Desk, Index, IndexReader, Journal, MemoryGauge, NodeRegistry, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -82,6 +85,7 @@ class RunningNetwork:
     require_index: Callable[[], None]  # raises Unavailable while the index is not updated
     nodes: NodeRegistry
     stopping: FatalStop  # an error that this process cannot continue after
+    memory: MemoryWatermark
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -108,6 +112,7 @@ async def open_network(
     clock: Clock | None = None,
     randomness: Randomness | None = None,
     passwords: Passwords | None = None,
+    memory: MemoryGauge | None = None,
 ) -> AsyncIterator[RunningNetwork]:
     """Open a network that is ready to serve; it is closed at the end of the block."""
     clock = clock or SystemClock()
@@ -125,6 +130,7 @@ async def open_network(
             token_key=load_token_key(settings.data, settings.secret),
             wait_until_indexed=_index_waiter(store),
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
+            waiting_most=settings.waiting_most,
             standards=load_catalogue(),
         )
         await network.configuration.load()
@@ -155,6 +161,7 @@ async def open_network(
             require_index=store.require_index,
             nodes=store.nodes,
             stopping=stopping,
+            memory=MemoryWatermark(memory or ProcessMemory(), settings.memory_most_share, clock),
         )
 
 
@@ -168,6 +175,8 @@ def _start_housekeeping(
     else:
         tasks.append(network.expiry.run())
     tasks.append(network.clock_steps.run())
+    tasks.append(network.pace.run())
+    tasks.append(network.full_recipients.run(COUNT_AGAIN_S if settings.acceptance == "shared" else None))
     if settings.keep_bodies_days:
         tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
     for work in tasks:

@@ -64,6 +64,8 @@ class Settings:
     stored_bytes: int = 0
     # deliveries of each organization's own messages that may wait; 0 means no limit
     queued_messages: int = 0
+    # deliveries that may wait for one service, whoever sent them; further posts to it are refused; 0 means no limit
+    waiting_most: int = 1_000_000
     # who may register an organization: "open" (anyone), "approval" (anyone, but it is suspended until an operator approves it)
     # or "closed" (only operators create organizations)
     registration: str = "open"
@@ -84,6 +86,9 @@ class Settings:
     segment_bytes: int = 64 << 20
     # posts are refused while less than this is free on the disk, in bytes
     least_free_bytes: int = 1 << 30
+    # share of the memory of the cgroup or the machine that the server process may use before new posts wait, and are refused
+    # after 10 seconds; polls and acknowledgements continue; 0 means no limit; without effect where there is no /proc (macOS)
+    memory_most_share: float = 0.6
     # bodies of settled messages are dropped after this many days, while the audit trail stays; 0 keeps them
     keep_bodies_days: int = 0
     # hand-outs of one delivery before it fails and becomes a dead letter
@@ -194,7 +199,9 @@ def _converted(values: dict[str, Any], faults: list[str]) -> tuple[Settings, set
 
 
 def _wrong_type(kind: str, shown: str, error: Exception) -> str:
-    wanted = {"int": "a whole number", "str": "text", "tuple[str, ...]": "a list of texts"}.get(kind)
+    wanted = {"int": "a whole number", "float": "a number", "str": "text", "tuple[str, ...]": "a list of texts"}.get(
+        kind
+    )
     return f"must be {wanted}, not {shown}" if wanted else str(error)
 
 
@@ -204,5 +211,5 @@ def _value(kind: str, given: Any) -> Any:
         return Path(given).expanduser()
     if kind == "tuple[str, ...]" and isinstance(given, str):
         given = [item.strip() for item in given.split(",") if item.strip()]
-    types: dict[str, Any] = {"tuple[str, ...]": tuple[str, ...], "int": int, "str": str}
+    types: dict[str, Any] = {"tuple[str, ...]": tuple[str, ...], "int": int, "float": float, "str": str}
     return msgspec.convert(given, types[kind], strict=False)

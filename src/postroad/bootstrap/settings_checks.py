@@ -47,6 +47,8 @@ def find_contradictions(settings: Settings) -> list[str]:
         ),
         (settings.stored_bytes >= 0, "stored_bytes: must not be negative"),
         (settings.queued_messages >= 0, "queued_messages: must not be negative"),
+        (0 <= settings.memory_most_share <= 1, "memory_most_share: must be between 0 and 1"),
+        (settings.waiting_most >= 0, "waiting_most: must not be negative"),
         (settings.registrations_per_day >= 0, "registrations_per_day: must not be negative"),
         (settings.open_support_requests >= 0, "open_support_requests: must not be negative"),
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),

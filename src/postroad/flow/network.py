@@ -45,11 +45,13 @@ from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.expire import ExpireStage
 from postroad.flow.stages.explain import ExplainStage
 from postroad.flow.stages.forward import ForwardResult, ForwardStage, do_nothing
+from postroad.flow.stages.full_recipients import USUAL_MOST, FullRecipients
 from postroad.flow.stages.history import HistoryStage
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
 from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.partner_acknowledgments import PartnerAcknowledgments
+from postroad.flow.stages.post_pace import PostPace
 from postroad.flow.stages.posting import Answered, AnsweredAt, Posting
 from postroad.flow.stages.quota import Quota
 from postroad.flow.stages.release import ReleaseStage
@@ -72,6 +74,7 @@ class Network:
         token_key: bytes,
         wait_until_indexed: WaitUntilIndexed,
         limits: OrganizationLimits | None = None,
+        waiting_most: int = USUAL_MOST,
         standards: StandardCatalogue = BUILT_IN,
     ) -> None:
         self.desk = desk
@@ -96,6 +99,8 @@ class Network:
         )
         self.clock_steps = ClockSteps(clock)
         self.quota = Quota(self.plumbing, limits or OrganizationLimits())
+        self.pace = PostPace(self.plumbing)
+        self.full_recipients = FullRecipients(self.plumbing, waiting_most)
         self._open_registries()
         self._open_stages()
 
@@ -122,7 +127,7 @@ class Network:
         self.releases = ReleaseStage(plumbing)
         cancelling = CancelStage(plumbing, self.batches)
         responses = RespondStage(plumbing, lookup, pseudonyms, ending, cancelling, self.heavy)
-        self._accept = AcceptStage(plumbing, responses, self.quota, due, self.heavy)
+        self._accept = AcceptStage(plumbing, responses, self.quota, self.full_recipients, self.pace, due, self.heavy)
         self.mediation = MediateStage(plumbing, lookup, ending)
         self._deliver = DeliverStage(plumbing, self.tokens, lookup, ending, self.batches, self.mediation)
         self._forward = ForwardStage(plumbing, lookup, due, self.heavy)

@@ -3,7 +3,8 @@
 Rules: ``done`` is called exactly once for every step, and never before the commit that makes its outcome true. A busy
 network forms large groups by itself; an idle one commits a single step at once. Steps of receivers without keys
 are first: they cost almost nothing, and a receiver that waited behind every bulk would fall behind
-the senders. All other steps keep their order of arrival.
+the senders. All other steps keep their order of arrival. When more than half of the limit waits, the posts of the
+organization that has the most waiting bytes are refused, so one organization alone cannot fill the backlog.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from postroad.adapters.desk.waiting_shares import WaitingShares
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.commit import future_of
@@ -51,6 +53,7 @@ class GroupCommit:
         self._waiting: deque[Submitted] = deque()
         self._first: deque[Submitted] = deque()
         self._waiting_bytes = 0
+        self._shares = WaitingShares()
         self._wake = asyncio.Event()
         self._idle = asyncio.Event()
         self._idle.set()
@@ -70,10 +73,9 @@ class GroupCommit:
         self._add(steps, size, None, done)
 
     def _add(self, steps: Sequence[JournalStep], size: int, done: Done | None, done_all: DoneAll | None) -> None:
-        if self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
-            raise Unavailable(
-                "network.busy", "Messages are arriving faster than they can be stored; try again in a moment"
-            )
+        organization = steps[0].organization
+        if 2 * self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
+            self._require_room(organization, size)
         if not self._count():
             self._wake.set()
             self._idle.clear()
@@ -81,6 +83,30 @@ class GroupCommit:
         line = self._first if goes_first else self._waiting
         line.append((steps, size, done, done_all))
         self._waiting_bytes += size
+        if organization:
+            self._shares.add(organization, size)
+
+    @property
+    def waiting_bytes(self) -> int:
+        """Return the bytes of the submitted steps that are in no group yet."""
+        return self._waiting_bytes
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        return self._waiting_bytes_most
+
+    def _require_room(self, organization: str, size: int) -> None:
+        """Raise Unavailable if the backlog is full, or half full and mostly this organization's."""
+        if self._waiting_bytes > self._waiting_bytes_most:
+            raise Unavailable(
+                "network.busy", "Messages are arriving faster than they can be stored; try again in a moment"
+            )
+        if organization and self._shares.would_be_largest(organization, size):
+            raise Unavailable(
+                "network.busy",
+                f"Messages are arriving faster than they can be stored, and most of those that wait are {organization}'s; "
+                "post more slowly, or try again in a moment",
+            )
 
     def _count(self) -> int:
         return len(self._first) + len(self._waiting)
@@ -125,6 +151,8 @@ class GroupCommit:
             submitted = line.popleft()
             size += submitted[1]
             group.append(submitted)
+            if organization := submitted[0][0].organization:
+                self._shares.remove(organization, submitted[1])
         self._waiting_bytes -= size
         return group
 

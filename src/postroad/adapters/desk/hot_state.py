@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
@@ -61,6 +61,7 @@ class HotState:
         self._hastened_us: dict[str, int] = {}  # by recipient: when waiting push retries were made available
         self._warm_bytes = 0
         self._woken = False
+        self.unseen_ends = 0  # deliveries that ended while not in memory, so that no mailbox counts them
         # By type rather than by isinstance: this runs for every entry.
         self._effects: dict[type, Callable[[Any, int, BodyAt | None, bytes | None], None]] = {
             MessagePosted: self._apply_post,
@@ -150,6 +151,19 @@ class HotState:
         if not self.known(queued.number):
             box.adopt(queued)
             self._open[queued.number] = box
+
+    def waiting(self, recipient: str) -> int:
+        """Return the number of deliveries that wait for the service."""
+        box = self._boxes.get(recipient)
+        return box.queued if box is not None else 0
+
+    def set_waiting(self, counts: Mapping[str, int]) -> None:
+        """Replace the number of waiting deliveries of every service."""
+        self.unseen_ends = 0
+        for recipient in self._boxes:
+            self._boxes[recipient].queued = 0
+        for recipient, count in counts.items():
+            self.mailbox(recipient).queued = count
 
     def arrivals(self, recipient: str) -> set[asyncio.Future[None]]:
         return self._arrivals[recipient]
@@ -323,11 +337,14 @@ class HotState:
 
     def _spill(self, recipient: str, seq: int) -> None:
         """Leave the deliveries that this entry queues only in the index."""
-        self.mailbox(recipient).spilled_to = delivery_number(seq, 0)
+        box = self.mailbox(recipient)
+        box.spilled_to = delivery_number(seq, 0)
+        box.queued += 1
         self.wake(recipient)
 
     def _offer(self, queued: Queued, data: bytes | None) -> None:
         box = self.mailbox(queued.recipient)
+        box.queued += 1
         if box.offer(queued):
             self._open[queued.number] = box
             if data is not None and self._warm_bytes < WARM_BYTES:
@@ -342,7 +359,9 @@ class HotState:
             self._over.popitem(last=False)
         queued = self._take_out(number)
         if queued is None:
+            self.unseen_ends += 1
             return
+        self._boxes[queued.recipient].queued -= 1
         self._recent[number] = FoundDelivery(queued, state)
         if len(self._recent) > MAX_RECENT:
             self._recent.popitem(last=False)

@@ -53,8 +53,10 @@ class LocalDesk(LocalQueues):
     async def open(self) -> None:
         """Load the state from the index, which must have caught up with the journal."""
         self._hot.applied_seq = (await self._index.position()).seq
-        for recipient, _ in await self._index.query("mailboxes"):
+        counts = dict(await self._index.query("mailboxes"))
+        for recipient in counts:
             self._hot.mailbox(recipient).spilled_to = delivery_number(self._hot.applied_seq, 0)
+        self._hot.set_waiting(counts)
         await self._hot.keys.load(self._index)
         await self._hot.flagged.load_from(self._index, FLAGGED_FROM)
         self._group.start()
@@ -68,6 +70,14 @@ class LocalDesk(LocalQueues):
         return self._hot.applied_seq
 
     # --- writing -------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._group.waiting_bytes
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        return self._group.waiting_bytes_most
 
     def submit(self, step: JournalStep, done: Done) -> None:
         entry = step.entry
@@ -171,6 +181,14 @@ class LocalDesk(LocalQueues):
         return [Committed(number) for number in range(appended.first_seq, seq)]
 
     # --- looking up ----------------------------------------------------------------------------------------------
+
+    def waiting(self, mailbox: str) -> int:
+        return self._hot.waiting(mailbox)
+
+    async def count_waiting(self) -> None:
+        if self._hot.unseen_ends:
+            await self._wait_for_entry(self._hot.applied_seq)
+            self._hot.set_waiting(dict(await self._index.query("mailboxes")))
 
     def checks(self, key: int) -> bool:
         return self._hot.decides(key)

@@ -14,6 +14,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import MAX_ATTEMPTS
 from postroad.adapters.desk.shared_arrivals import ArrivalListener
 from postroad.adapters.desk.shared_claims import SharedClaims, read_queued_row
+from postroad.adapters.desk.shared_counts import SharedCounts
 from postroad.adapters.desk.shared_group import EndedDelivery, GroupPlan, UsedKey, Verdict, WrittenRecord
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import ConnectionPool
@@ -55,6 +56,7 @@ class SharedDesk:
         self._attempts_most = attempts_most
         self._arrivals = ArrivalListener(self._connections, on_committed)
         self._group = GroupCommit(self._commit)
+        self._counts = SharedCounts()
 
     async def open(self) -> None:
         """Create or update the tables, and start."""
@@ -62,6 +64,7 @@ class SharedDesk:
             await migrate(connection, "desk", PACKAGE)
         self._forgettable = await ConnectionPool.open(self._connections.dsn, durable=False)
         self._claims = SharedClaims(self._forgettable, self._group, self._clock, SQL, self._attempts_most)
+        await self.count_waiting()
         await self._arrivals.open()
         self._group.start()
 
@@ -74,6 +77,14 @@ class SharedDesk:
         self._claims.end_journey = end_journey
 
     # --- writing -------------------------------------------------------------------------------------------------
+
+    @property
+    def waiting_bytes(self) -> int:
+        return self._group.waiting_bytes
+
+    @property
+    def waiting_bytes_most(self) -> int:
+        return self._group.waiting_bytes_most
 
     def submit(self, step: JournalStep, done: Done) -> None:
         self._group.submit(step, done)
@@ -97,6 +108,7 @@ class SharedDesk:
             [row] = await self._connections.fetch(SQL["commit"], *plan.parameters())
             first_seq, _, seen_keys, seen_seqs, gone_numbers, batched_numbers = row
             if first_seq is not None:
+                self._counts.add(plan.entries)
                 return await self._outcomes(plan.verdicts, first_seq)
             seen.update(zip(seen_keys or (), seen_seqs or (), strict=True))
             gone.update(gone_numbers or ())
@@ -193,6 +205,13 @@ class SharedDesk:
 
     def checks(self, key: int) -> bool:
         return True  # the table has every key that was ever used
+
+    def waiting(self, mailbox: str) -> int:
+        return self._counts.of(mailbox)
+
+    async def count_waiting(self) -> None:
+        self._counts.begin()
+        self._counts.replace(dict(await self._connections.fetch(SQL["count_waiting"])))
 
     async def seen(self, key: int) -> tuple[int, str] | None:
         rows = await self._connections.fetch(SQL["seen"], key)

@@ -94,6 +94,11 @@ class GroupPlan:
         return not self._records
 
     @property
+    def entries(self) -> Sequence[Entry]:
+        """Return the entries of the records."""
+        return self._entries
+
+    @property
     def record_count(self) -> int:
         return len(self._records)
 

@@ -9,18 +9,20 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from postroad.api.http.head import RequestHead
+from postroad.api.http.retry_after import SPREAD, RetryAfter
 from postroad.api.http.wire import BODILESS, DateLine, connection_line, header_lines, status_line
 
 OURS = frozenset({b"connection", b"transfer-encoding", b"keep-alive", b"date"})
 
 
 class ApplicationResponse:
-    __slots__ = ("_chunked", "_date", "_has_body", "_head", "_headers", "_promised", "_status", "_written", "finished",
-                 "keeps_connection", "sent")  # fmt: skip
+    __slots__ = ("_chunked", "_date", "_has_body", "_head", "_headers", "_promised", "_retry_after", "_status", "_written",
+                 "finished", "keeps_connection", "sent")  # fmt: skip
 
-    def __init__(self, head: RequestHead, date: DateLine) -> None:
+    def __init__(self, head: RequestHead, date: DateLine, retry_after: RetryAfter) -> None:
         self._head = head
         self._date = date
+        self._retry_after = retry_after
         self._status = 0
         self._headers: list[tuple[bytes, bytes]] = []
         self._promised: int | None = None
@@ -38,7 +40,8 @@ class ApplicationResponse:
         named = [(bytes(name).lower(), bytes(value)) for name, value in headers]
         if closes or (b"connection", b"close") in named:
             self.keeps_connection = False
-        self._headers = [pair for pair in named if pair[0] not in OURS]
+        kept = [pair for pair in named if pair[0] not in OURS]
+        self._headers = list(self._retry_after.add(status, kept)) if status in SPREAD else kept
         self._promised = next((int(value) for name, value in named if name == b"content-length"), None)
         self._has_body = self._head.method != b"HEAD" and status not in BODILESS
         header_lines(self._headers)  # raises here for a value that cannot be sent

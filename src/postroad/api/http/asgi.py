@@ -34,7 +34,7 @@ class AsgiExchange:
         self._front = front
         self._head = head
         self._origin = origin
-        self._answer = ApplicationResponse(head, front.date)
+        self._answer = ApplicationResponse(head, front.date, front.retry_after)
         self._pieces: list[bytes] = []
         self._buffered = 0
         self._complete = False  # the whole body has arrived
@@ -130,7 +130,7 @@ class AsgiExchange:
         elif not self._answer.finished:
             detail = "the request failed; try again"
             content_type, body = self._front.problem(500, "internal", detail, self._head)
-            self._answer = ApplicationResponse(self._head, self._front.date)
+            self._answer = ApplicationResponse(self._head, self._front.date, self._front.retry_after)
             self._answer.start(500, [(b"content-type", content_type)], closes=True)
             self._connection.write(self._answer.body(body, more=False))
             self._connection.exchange_ended(self, keeps=False)

@@ -19,7 +19,7 @@ class WaitingConnection(Protocol):
 
 
 class Capacity:
-    __slots__ = ("_limits", "_per_peer", "_waiting", "body_bytes", "connections")
+    __slots__ = ("_limits", "_per_peer", "_waiting", "body_bytes", "connections", "is_memory_short")
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
@@ -27,6 +27,7 @@ class Capacity:
         self._waiting: deque[WaitingConnection] = deque()
         self.connections = 0
         self.body_bytes = 0
+        self.is_memory_short = False
 
     def enter(self, peer: str, *, counted_by_peer: bool) -> bool:
         """Reserve a place for a connection; False if none is free."""
@@ -52,7 +53,7 @@ class Capacity:
 
     @property
     def may_begin(self) -> bool:
-        return self.body_bytes < self._limits.bodies_in_flight_bytes
+        return self.body_bytes < self._limits.bodies_in_flight_bytes and not self.is_memory_short
 
     def may_go_on(self, size: int) -> bool:
         """Whether there is memory for more of a begun body; an only body may always continue."""
@@ -63,6 +64,14 @@ class Capacity:
 
     def free(self, size: int) -> None:
         self.body_bytes -= size
+        self._wake()
+
+    def set_memory_short(self, *, short: bool) -> None:
+        """Record whether the server uses more memory than it should; new bodies wait until it no longer does."""
+        self.is_memory_short = short
+        self._wake()
+
+    def _wake(self) -> None:
         while self._waiting and self.may_begin:
             self._waiting.popleft().room_is_free()
 

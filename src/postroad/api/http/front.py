@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.load import ServerLoad
+from postroad.api.http.post_queue import PostQueue
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoute, FastRoutes, Problem
+from postroad.api.http.retry_after import RetryAfter
 from postroad.api.http.wire import DateLine
 
 if TYPE_CHECKING:
@@ -35,12 +38,19 @@ class Front:
     proxies: TrustedProxies
     loop: asyncio.AbstractEventLoop
     capacity: Capacity
+    load: ServerLoad = field(default_factory=ServerLoad)
+    posts: PostQueue = field(init=False)
+    retry_after: RetryAfter = field(init=False)
     date: DateLine = field(default_factory=DateLine)
     state: dict[str, Any] = field(default_factory=dict)
     connections: set[HttpConnection] = field(default_factory=set)
     tasks: set[asyncio.Task[None]] = field(default_factory=set)
     draining: bool = False
     emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection is closed
+
+    def __post_init__(self) -> None:
+        self.posts = PostQueue(self.loop, self.load.is_storage_behind)
+        self.retry_after = RetryAfter(self.load.randomness)
 
     def enter(self, connection: HttpConnection) -> None:
         self.connections.add(connection)

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.error_log import log_error
 from postroad.api.http.request import FastReply, Headers
+from postroad.api.http.retry_after import SPREAD, RetryAfter
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 
 COPY_BYTES = 16 * 1024  # below this, one joined buffer is cheaper than two
@@ -20,14 +21,20 @@ USUAL = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"  # the short for
 
 
 class Outbox:
-    __slots__ = ("_capacity", "_date", "_sent", "_transport", "corked", "draining", "replies")
+    __slots__ = ("_capacity", "_date", "_retry_after", "_sent", "_transport", "corked", "draining", "replies")
 
     def __init__(
-        self, transport: asyncio.Transport, capacity: Capacity, date: DateLine, sent: Callable[[bool], None]
+        self,
+        transport: asyncio.Transport,
+        capacity: Capacity,
+        date: DateLine,
+        retry_after: RetryAfter,
+        sent: Callable[[bool], None],
     ) -> None:
         self._transport = transport
         self._capacity = capacity
         self._date = date
+        self._retry_after = retry_after
         self._sent = sent  # called after each flush; True: the connection ends here
         self.corked = False
         self.draining = False
@@ -44,11 +51,23 @@ class Outbox:
             return
         if self.draining and reply is self.replies[-1]:
             reply.closes = True
+        if status in SPREAD:
+            headers = self._retry_after.add(status, headers)
         reply.wire = self._render(reply, status, body, content_type, headers)
         reply.answered = True
         if reply.body_bytes_held:
             self._capacity.free(reply.body_bytes_held)
             reply.body_bytes_held = 0
+        if not self.corked and self.replies[0] is reply:
+            self.flush()
+
+    def repeat(self, count: int, status: int, body: bytes, content_type: bytes) -> None:
+        """Answer ``count`` requests in a row with the same refusal; its connection stays open."""
+        reply = self.open(b"1.1", False, False, 0.0)
+        headers = self._retry_after.add(status, ())
+        one = self._render(reply, status, body, content_type, headers)
+        reply.wire = list(one) * count if isinstance(one, list) else one * count
+        reply.answered = True
         if not self.corked and self.replies[0] is reply:
             self.flush()
 

@@ -27,11 +27,12 @@ from postroad.api.http.incoming_request import IncomingRequest
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
 from postroad.api.http.request import FastRoute
+from postroad.api.http.request_gate import BUSY, BUSY_CODE, RequestGate
 from postroad.api.http.wire import CONTINUE
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
-RETRY_SOON = ((b"retry-after", b"1"),)
+QUEUED_BYTES = 32 << 10  # of posts that wait on one connection; the oldest are refused when there is twice as much
 BLANK_LINES = re.compile(rb"(?:\r\n)*")
 
 
@@ -44,9 +45,7 @@ class HttpConnection(asyncio.Protocol):
         self._since_s = front.loop.time()  # when the current phase began
         self._input_closed = False  # no further input is parsed on this connection
         self._draining_input = False
-        self._blocked_on_capacity = False  # waits for memory for a body
-        self._blocked_since_s = 0.0
-        self._blocked_on_replies = False  # a complete head waits until earlier responses are sent
+        self._gate = RequestGate(self, front)
         self._has_place = False
         self._heads = HeadMemory(front.limits)
         self._head: RequestHead | None = None  # the last valid head: refusals use its format
@@ -63,7 +62,7 @@ class HttpConnection(asyncio.Protocol):
         self._direct = front.proxies.origin((), direct)  # a proxy's own certificate is not that of its client
         self._reads = ReadGate(self._transport, front.loop)
         self._writes = WriteGate(self._transport)
-        self.outbox = Outbox(self._transport, front.capacity, front.date, self._sent)
+        self.outbox = Outbox(self._transport, front.capacity, front.date, front.retry_after, self._sent)
         self._transport.set_write_buffer_limits(high=front.limits.write_buffer_bytes)
         front.enter(self)
         self._has_place = front.capacity.enter(peer, counted_by_peer=not front.proxies.trusts(peer))
@@ -75,15 +74,20 @@ class HttpConnection(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         again = self._again
         if again is not None and len(data) == again.whole_bytes and data.startswith(again.raw) and self._is_free():
-            now = self._since_s = self._front.loop.time()
-            serve(self._front, self.outbox, again.route, again.head, self._direct, data[len(again.raw) :], now=now)
-            return
+            front = self._front
+            if again.route.is_post is None or front.posts.admits(len(data)):
+                now = self._since_s = front.loop.time()
+                serve(front, self.outbox, again.route, again.head, self._direct, data[len(again.raw) :], now=now)
+                return
         if self._input_closed:
             return
         if not self._pending and self._incoming is None:
             self._since_s = self._front.loop.time()
         self._pending = self._pending + data if self._pending else data
-        self._advance()
+        if self._gate.waits_for_turn:
+            self._note_waiting()
+        else:
+            self._advance()
 
     def eof_received(self) -> bool:
         """Keep the connection open for pending responses, since a client that closed its side may still read."""
@@ -151,8 +155,7 @@ class HttpConnection(asyncio.Protocol):
     def _is_busy(self) -> bool:
         return (
             self._exchange is not None
-            or self._blocked_on_capacity
-            or self._blocked_on_replies
+            or self._gate.is_shut
             or (self._front.draining and self._head is not None)
             or not self._writes.is_open
             or len(self.outbox.replies) >= self._front.limits.pipelined
@@ -167,46 +170,46 @@ class HttpConnection(asyncio.Protocol):
             return False
         head = self._head = self._heads.read(pending[:end])
         route = front.route(head.method, head.path)
-        if not self._may_begin(head, route):
-            return False
-        self._blocked_since_s = 0.0
         body_end = end + head.content_length
-        if route is not None and not head.chunked and len(pending) >= body_end:
+        body = pending[end:body_end] if route is not None and not head.chunked and len(pending) >= body_end else None
+        if not self._gate.admits(head, route, body, self._origin(head), owes_replies=bool(self.outbox.replies)):
+            return False
+        self._gate.waits_since_s = 0.0
+        if route is not None and body is not None:
             self._pending = pending[body_end:]
             self._again = RepeatedHead.of(pending[:end], head, route)
-            self._serve_whole(head, route, pending[end:body_end])
+            self._serve_whole(head, route, body)
         else:
             self._pending = pending[end:]
             self._begin(head, route)
         return True
 
-    def _may_begin(self, head: RequestHead, route: FastRoute | None) -> bool:
-        if route is None and self.outbox.replies:
-            self._blocked_on_replies = True  # an exchange writes to the socket itself, after earlier responses
-            return False
-        limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
-        if head.content_length > limit:
-            raise Refused("wire.too-large", f"send at most {limit} bytes here" if limit else "send no body here")
-        if route is None or self._front.capacity.may_begin or not (head.content_length or head.chunked):
-            return True
-        self._blocked_on_capacity = True
-        self._blocked_since_s = self._blocked_since_s or self._front.loop.time()
-        self._front.capacity.wait(self)
-        return False
+    def _note_waiting(self) -> None:
+        """Stop reading, since one read in each turn costs less; refuse the oldest posts if the read brought too many."""
+        self._reads.shut()
+        self.refuse_posts(QUEUED_BYTES)
 
-    def room_is_free(self) -> None:
-        """Continue with a body that waited for memory; called by ``Capacity``."""
-        self._blocked_on_capacity = False
-        self._front.loop.call_soon(self.resume)
+    def refuse_posts(self, keep_bytes: int = 0) -> None:
+        """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
+        if keep_bytes and len(self._pending) <= 2 * keep_bytes:
+            return
+        end, count = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
+        if count:
+            self._front.posts.refused += count
+            self._pending = self._pending[end:]
+            content_type, body = self._front.problem(status_of(BUSY_CODE), BUSY_CODE, BUSY, self._head)
+            self.outbox.repeat(count, status_of(BUSY_CODE), body, content_type)
+        elif not keep_bytes:  # its body has not arrived
+            self._front.posts.refused += 1
+            self._refuse(Refused(BUSY_CODE, BUSY))
 
     def _origin(self, head: RequestHead) -> ClientOrigin:
-        return self._front.proxies.origin(head.forwarded, self._direct)
+        return self._front.proxies.origin(head.forwarded, self._direct) if head.forwarded else self._direct
 
     def _serve_whole(self, head: RequestHead, route: FastRoute, body: bytes) -> None:
-        origin = self._origin(head) if head.forwarded else self._direct
         if not head.keep_alive:
             self._stop_reading_requests()
-        serve(self._front, self.outbox, route, head, origin, body, now=self._front.loop.time())
+        serve(self._front, self.outbox, route, head, self._origin(head), body, now=self._front.loop.time())
 
     def _begin(self, head: RequestHead, route: FastRoute | None) -> None:
         front, now, origin = self._front, self._front.loop.time(), self._origin(head)
@@ -263,7 +266,7 @@ class HttpConnection(asyncio.Protocol):
     def resume(self) -> None:
         """Continue with input that had to wait."""
         self._since_s = self._front.loop.time()
-        self._blocked_on_replies = False
+        self._gate.waits_for_replies = False
         self._advance()
 
     # sending responses
@@ -327,8 +330,10 @@ class HttpConnection(asyncio.Protocol):
             return ConnectionPhase.STALLED, self._writes.watched_since_s
         if self._input_closed and not replies and self._exchange is None:
             return ConnectionPhase.LINGERING, self._since_s
-        if self._blocked_on_capacity:
-            return ConnectionPhase.WAITING, self._blocked_since_s
+        if self._gate.waits_for_memory:
+            return ConnectionPhase.WAITING, self._gate.waits_since_s
+        if self._gate.waits_for_turn:  # the queue limits how long
+            return ConnectionPhase.WORKING, self._since_s
         if incoming is not None and not self.owes_continue:  # before "100 Continue", the client waits for the server
             return (ConnectionPhase.BODY if self._reads.is_open else ConnectionPhase.WORKING), incoming.started_at_s
         if self._exchange is not None:
@@ -360,9 +365,7 @@ class HttpConnection(asyncio.Protocol):
         """Ignore all further input, and drop the request that was arriving."""
         incoming, self._incoming = self._incoming, None
         self._input_closed, self._pending, self.owes_continue = True, b"", False
-        if self._blocked_on_capacity:
-            self._blocked_on_capacity = False
-            self._front.capacity.forget(self)
+        self._gate.leave()
         if incoming is not None and isinstance(incoming.sink, FastCall):
             incoming.sink.drop()
 
@@ -379,7 +382,7 @@ class HttpConnection(asyncio.Protocol):
         status = status_of(refused.code)
         content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
         reply = self.outbox.open(b"1.1", True, False, self._since_s)
-        reply(status, body, content_type, RETRY_SOON if status == 503 else ())
+        reply(status, body, content_type)
 
     def _turn_away(self) -> None:
         if self._front.capacity.may_explain(len(self._front.connections)):

@@ -116,9 +116,17 @@ class FastReply:
 FastHandler = Callable[[FastRequest, FastReply], None]
 
 
+IsPost = Callable[[bytes], bool]
+
+
+def is_always_post(body: bytes) -> bool:
+    return True
+
+
 class FastRoute(NamedTuple):
     handler: FastHandler
     max_body_bytes: int
+    is_post: IsPost | None = None  # whether a body is a post, which waits under overload; None: nothing here is one
 
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]

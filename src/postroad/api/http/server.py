@@ -18,6 +18,7 @@ from postroad.api.http.capacity import Capacity
 from postroad.api.http.error_log import log_error
 from postroad.api.http.front import AsgiApp, Event, Front
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.load import ServerLoad
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoutes, Problem
@@ -68,6 +69,7 @@ class HttpServer:
         ssl_context: ssl.SSLContext | None = None,
         proxies: TrustedProxies | None = None,
         reuse_port: bool = False,
+        load: ServerLoad | None = None,
     ) -> None:
         self._app = app
         self._routes = fast_routes
@@ -76,6 +78,7 @@ class HttpServer:
         self._ssl = ssl_context
         self._proxies = proxies or TrustedProxies()
         self._reuse_port = reuse_port
+        self._load = load or ServerLoad()
         self._lifespan = Lifespan(app)
         self._front: Front | None = None
         self._servers: list[asyncio.Server] = []
@@ -97,6 +100,7 @@ class HttpServer:
             proxies=self._proxies,
             loop=loop,
             capacity=Capacity(self._limits),
+            load=self._load,
             state=self._lifespan.state,
         )
         if inherited:
@@ -127,6 +131,7 @@ class HttpServer:
     def _tick(self, front: Front) -> None:
         self._clock = front.loop.call_later(self._limits.tick_s, self._tick, front)
         front.date.renew()
+        front.capacity.set_memory_short(short=self._load.is_memory_short())
         now = front.loop.time()
         for connection in tuple(front.connections):
             try:

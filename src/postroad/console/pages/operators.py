@@ -36,7 +36,7 @@ async def organizations(request: Request) -> Response:
 
 
 async def organization(request: Request) -> Response:
-    return _shown(request, _organization_of(request))
+    return await _shown(request, _organization_of(request))
 
 
 async def suspend(request: Request) -> Response:
@@ -46,7 +46,9 @@ async def suspend(request: Request) -> Response:
     if "resume" in form:
         reason = ""
     elif not reason:
-        return _shown(request, organization, suspend_fault="Enter a reason; members of the organization can read it.")
+        return await _shown(
+            request, organization, suspend_fault="Enter a reason; members of the organization can read it."
+        )
     find = services.organization_finder(caller_of(request), organization.name)
     await services.suspend(console_of(request).administration, caller_of(request), find, reason)
     return redirect(
@@ -59,7 +61,7 @@ async def set_limits(request: Request) -> Response:
     try:
         numbers = {name: _number(form, name) for name in (*LIMITS, "posts_per_s")}
     except Refused as refusal:
-        return _shown(request, organization, limits_fault=refusal.detail)
+        return await _shown(request, organization, limits_fault=refusal.detail)
     posts_per_s = numbers.pop("posts_per_s")
     limits = replace(OrganizationLimits(), **numbers)
     await services.change_organization(
@@ -82,12 +84,21 @@ async def health(request: Request) -> Response:
     values = {
         "journal": head.seq,
         "behind": max(0, head.seq - position.seq),
-        "queues": [row for row in queues if row[1]][:PAGE],
+        "queues": [(*row, _waiting_limit(console, row[0])) for row in queues if row[1]][:PAGE],
+        "memory": console.running.memory.share,
+        "waiting_bytes": console.network.desk.waiting_bytes,
+        "waiting_bytes_most": console.network.desk.waiting_bytes_most,
+        "index_behind_s": round(console.network.pace.behind_s),
         "settings": console.running.settings,
         "disk": shutil.disk_usage(console.running.settings.data) if console.running.settings.data.exists() else None,
         "expiring": _expiring(console),
     }
     return render_page(request, "operators_health.html", values)
+
+
+def _waiting_limit(console: Console, address: str) -> int:
+    service = console.directory.service(address)
+    return console.network.full_recipients.limit(service) if service is not None else 0
 
 
 async def acts(request: Request) -> Response:
@@ -121,10 +132,16 @@ def _organization_of(request: Request) -> Organization:
     return found
 
 
-def _shown(request: Request, organization: Organization, **faults: str) -> Response:
-    directory = console_of(request).directory
+async def _shown(request: Request, organization: Organization, **faults: str) -> Response:
+    console, directory = console_of(request), console_of(request).directory
+    limits = console.network.quota.limits(organization.name)
+    held = await console.network.quota.usage(organization.name)
     values = {
         "organization": organization,
+        "used": (
+            ("Bytes of waiting messages", held.stored_bytes, limits.stored_bytes),
+            ("Waiting messages", held.queued_messages, limits.queued_messages),
+        ),
         "services": sorted(directory.services_of(organization.name), key=lambda one: one.address.casefold()),
         "people": sorted(directory.people_of(organization.name), key=lambda one: one.email.casefold()),
         "suspend_fault": "",

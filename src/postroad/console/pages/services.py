@@ -205,6 +205,8 @@ async def _shown(request: Request, **more: str) -> Response:
         "is_suspended": console.directory.is_suspended(service),
         "as2_url": build_as2_url(console.running.own_address, service.organization) if service.as2 is not None else "",
         "challenge": credentials.make_certificate_challenge(console.administration, caller_of(request)),
+        "waiting": console.network.desk.waiting(service.gcid),
+        "waiting_limit": console.network.full_recipients.limit(service),
         "is_pushed": service.delivery is DeliveryMode.PUSH,
         "pause": console.network.pushes.pause(service.gcid),
         "problems": [fault.told for fault in console.network.pushes.faults(service)],

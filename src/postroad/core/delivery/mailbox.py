@@ -34,11 +34,15 @@ class ClaimedDeliveries(NamedTuple):
 
 
 class Mailbox:
-    __slots__ = ("_again", "_due", "_open", "_put_off", "_waiting", "head_most", "loaded_to", "spilled_to")
+    __slots__ = ("_again", "_due", "_open", "_put_off", "_waiting", "head_most", "loaded_to", "queued",
+                 "spilled_to")  # fmt: skip
 
     def __init__(self, head_most: int = MAX_HEAD) -> None:
         self.head_most = head_most
         self.loaded_to = 0  # highest number that has ever been in memory
+        self.queued = (
+            0  # deliveries that wait, in memory or only in the index; too high after an end that was not seen here
+        )
         self.spilled_to = 0  # highest number that is only in the index; 0 = the whole queue is in memory
         self._open: dict[int, Queued] = {}
         self._waiting: OrderedDict[int, None] = OrderedDict()

@@ -188,10 +188,11 @@ class DocumentAccess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServiceLimits:
-    """The quota of a service's own posts, below that of its organization; 0 means no own limit."""
+    """The quota of a service's own posts, below that of its organization, and of its mailbox; 0 means no own limit."""
 
     message_bytes: int = 0
     queued_messages: int = 0
+    waiting_messages: int = 0  # deliveries that wait for the service, whoever sent them
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

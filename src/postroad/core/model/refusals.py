@@ -56,6 +56,7 @@ REFUSALS: dict[str, RefusalCode] = {
     "recipient.not-allowed": RefusalCode(422, "This sender may not send to that recipient"),
     "recipient.not-provisioned": RefusalCode(422, "The recipient is not connected with its provider"),
     "recipient.suspended": RefusalCode(422, "The recipient is suspended"),
+    "recipient.full": RefusalCode(503, "Too many messages wait for the recipient"),
     "sender.suspended": RefusalCode(403, "The sender is suspended"),
     "service.suspended": RefusalCode(403, "The service is suspended"),
     "registration.closed": RefusalCode(403, "Registration is closed"),

@@ -44,7 +44,13 @@ class NoRoute(Refused):
     """Refuses a post that cannot be routed to any recipient; contains the rules that were tried, to explain the refusal."""
 
     def __init__(self, refusal: Refused, routed: Routed) -> None:
-        super().__init__(refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session)
+        super().__init__(
+            refusal.code,
+            refusal.detail,
+            pointer=refusal.pointer,
+            session=refusal.session,
+            retry_after_s=refusal.retry_after_s,
+        )
         self.routed = routed
 
 

@@ -31,6 +31,7 @@ from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.concurrency.next_due import DueTimes
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
+from postroad.flow.stages.full_recipients import FullRecipients
 from postroad.flow.stages.idempotency import (
     IndexedPost,
     PostStep,
@@ -39,6 +40,7 @@ from postroad.flow.stages.idempotency import (
     duplicate_error,
     reused_key_error,
 )
+from postroad.flow.stages.post_pace import PostPace
 from postroad.flow.stages.posting import (
     Answer,
     Answered,
@@ -71,18 +73,33 @@ MANY_AT_ONCE = 5 * AT_ONCE  # steps on the event loop for all posts of one call:
 
 class AcceptStage:
     def __init__(
-        self, plumbing: Plumbing, responses: RespondStage, quota: Quota, due: DueTimes, heavy: HeavyWork
+        self,
+        plumbing: Plumbing,
+        responses: RespondStage,
+        quota: Quota,
+        full: FullRecipients,
+        pace: PostPace,
+        due: DueTimes,
+        heavy: HeavyWork,
     ) -> None:
         self._desk, self._journal, self._clock = plumbing.desk, plumbing.journal, plumbing.clock
         self._directory, self._randomness = plumbing.directory, plumbing.randomness
         self._responses = responses
         self._quota = quota
+        self._full = full
+        self._pace = pace
         self._note_expiry = due.note
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         """Accept one post; ``answered`` is called once, immediately or when its entry is durable."""
+        if delay_s := self._pace.delay_s:
+            asyncio.get_running_loop().call_later(delay_s, self._post, caller, posting, answered)
+        else:
+            self._post(caller, posting, answered)
+
+    def _post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         try:
             directory = self._directory()
             admitted = admit(posting.message, caller, directory, self._clock.now_us())
@@ -133,6 +150,13 @@ class AcceptStage:
 
     def post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
         """Accept many posts; each is answered by its index, and most of them share one step to the desk."""
+        if self._pace.delay_s:
+            delay_s = self._pace.delay_of(len(postings))
+            asyncio.get_running_loop().call_later(delay_s, self._post_many, caller, postings, answered)
+        else:
+            self._post_many(caller, postings, answered)
+
+    def _post_many(self, caller: Caller, postings: Sequence[Posting], answered: AnsweredAt) -> None:
         directory = self._directory()
         now_us = self._clock.now_us()
         together: list[IndexedPost] = []
@@ -243,15 +267,20 @@ class AcceptStage:
             caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version
         )
         refusal = Refused(
-            refusal.code, refusal.detail, pointer=refusal.pointer, session=refusal.session or entry.session
+            refusal.code,
+            refusal.detail,
+            pointer=refusal.pointer,
+            session=refusal.session or entry.session,
+            retry_after_s=refusal.retry_after_s,
         )
         try:
-            self._desk.submit(JournalStep(entry, body), lambda outcome: answered(refusal))
+            step = JournalStep(entry, body, organization=caller.organization if caller else "")
+            self._desk.submit(step, lambda outcome: answered(refusal))
         except Unavailable:
             answered(refusal)
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
-        copies, explanation, search_keys = routed
+        copies, explanation, search_keys = self._full.refuse(routed, directory)
         entry = entries.build_post(
             admitted,
             posting,
@@ -261,7 +290,8 @@ class AcceptStage:
             explained=len(explanation),
             search_keys=search_keys,
         )
-        return build_unique_step(entry, encode_body(admitted.message.parts, explanation, posting.wrapper))
+        body = encode_body(admitted.message.parts, explanation, posting.wrapper)
+        return build_unique_step(entry, body, admitted.sender.organization)
 
     def _accept_allowed(self, step: PostStep, admitted: Admitted, posting: Posting, answered: Answered) -> None:
         """Accept a post if it fits the organization's quota; refresh the totals first if that is uncertain."""

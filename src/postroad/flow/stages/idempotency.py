@@ -52,17 +52,17 @@ def derive_post_keys(sender: str, message: Message, posting: Posting) -> tuple[i
     return (*keys, bulk_key(sender, posting.bulk)) if posting.bulk else keys
 
 
-def build_unique_step(entry: MessagePosted, body: bytes | None) -> PostStep:
-    """Return the step that stores a post unless one with the same keys exists."""
+def build_unique_step(entry: MessagePosted, body: bytes | None, organization: str) -> PostStep:
+    """Return the step that stores a post of this organization unless one with the same keys exists."""
     keys: tuple[int, ...] = ()
     if entry.idempotency:  # before the handle: a repetition with the key gets the first answer
         keys = (idempotency_key(entry.sender, entry.idempotency),)
     if not entry.handle:
-        return PostStep(entry, body, keys)
+        return PostStep(entry, body, keys, organization=organization)
     handle = entry.keys[0]
     if entry.possible_duplicate:
-        return PostStep(entry, body, (*keys, handle, flagged_key(handle)))
-    return PostStep(entry, body, keys, absent=(flagged_key(handle),))
+        return PostStep(entry, body, (*keys, handle, flagged_key(handle)), organization=organization)
+    return PostStep(entry, body, keys, absent=(flagged_key(handle),), organization=organization)
 
 
 def duplicate_error(entry: MessagePosted, session: str) -> Refused:

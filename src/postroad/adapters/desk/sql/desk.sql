@@ -74,3 +74,6 @@ WHERE number = ANY ($1::bigint[])
 
 -- name: seen
 SELECT seq FROM desk_seen WHERE key = $1
+
+-- name: count_waiting
+SELECT mailbox, count(*) FROM desk_queue GROUP BY mailbox

@@ -98,6 +98,9 @@ class DocumentAccessProfile(StrictShape):
 class LimitsProfile(StrictShape):
     message_bytes: Count = 0
     queued_messages: Count = 0
+    waiting_messages: Annotated[
+        Count, Field(description="Maximum number of deliveries that wait for the service, whoever sent them")
+    ] = 0
 
 
 class ServiceProfile(StrictShape):

@@ -34,10 +34,11 @@ from postroad.testing.contracts.desk.desk_under_test import (
 )
 from postroad.testing.contracts.desk.hand_out import HandOutContract
 from postroad.testing.contracts.desk.journeys import JourneyContract
+from postroad.testing.contracts.desk.overload import OverloadContract
 from postroad.testing.contracts.desk.pushes import PushContract
 
 
-class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterContract, BatchContract):
+class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterContract, BatchContract, OverloadContract):
     """The whole suite."""
 
     # --- writing -------------------------------------------------------------------------------------------------

@@ -1,0 +1,155 @@
+"""Decides whether the next request of a connection may begin, and records what it waits for.
+
+Rules: polls and acknowledgements wait only for memory, and not for posts. A post waits for memory and for its turn in the
+``PostQueue``. On an address that serves both, the body decides, so a small body is awaited before it is judged.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Protocol
+
+from postroad.api.http.fast_calls import RepeatedHead
+from postroad.api.http.front import Front
+from postroad.api.http.head import HeadMemory, RequestHead, head_end
+from postroad.api.http.proxy import ClientOrigin
+from postroad.api.http.request import FastRequest, FastRoute, IsPost, is_always_post
+from postroad.errors import Refused
+
+BUSY_CODE = "network.busy"
+BUSY = "More posts arrive than can be stored; post again after the time in Retry-After"
+LEAST_POST_BYTES = 1 << 10  # counted for a shorter post, or one of unknown size
+CONTROL_BYTES = 64 << 10  # a longer request is treated as a post, without waiting for its body
+
+
+class GatedConnection(Protocol):
+    """The part of a connection that the gate calls."""
+
+    def resume(self) -> None: ...
+
+    def refuse_posts(self, keep_bytes: int = 0) -> None: ...
+
+
+class SkippedPosts(NamedTuple):
+    """Complete posts at the head of some input: where they end, and their number."""
+
+    end: int
+    count: int
+
+
+class RequestGate:
+    __slots__ = ("_connection", "_front", "_waiting_bytes", "waits_for_memory", "waits_for_replies", "waits_for_turn",
+                 "waits_since_s")  # fmt: skip
+
+    def __init__(self, connection: GatedConnection, front: Front) -> None:
+        self._connection = connection
+        self._front = front
+        self.waits_for_memory = False
+        self.waits_for_replies = False  # a complete head waits until earlier responses are sent
+        self.waits_for_turn = False  # a post waits in the ``PostQueue``
+        self.waits_since_s = 0.0
+        self._waiting_bytes = 0  # of the body of the first post that waits
+
+    @property
+    def is_shut(self) -> bool:
+        return self.waits_for_memory or self.waits_for_replies or self.waits_for_turn
+
+    def admits(
+        self,
+        head: RequestHead,
+        route: FastRoute | None,
+        body: bytes | None,
+        origin: ClientOrigin,
+        *,
+        owes_replies: bool,
+    ) -> bool:
+        """Whether the request may begin now; if not, it is tried again later. ``body`` is None until it is complete."""
+        if route is None and owes_replies:
+            self.waits_for_replies = True  # an exchange writes to the socket itself, after earlier responses
+            return False
+        limit = self._front.limits.body_bytes if route is None else route.max_body_bytes
+        if head.content_length > limit:
+            raise Refused("wire.too-large", f"send at most {limit} bytes here" if limit else "send no body here")
+        if route is None or not (head.content_length or head.chunked):
+            return True
+        if route.is_post is None:
+            return self._has_memory_for(head.content_length)
+        return self._admits_post(head, route.is_post, body, origin)
+
+    def _admits_post(self, head: RequestHead, is_post: IsPost, body: bytes | None, origin: ClientOrigin) -> bool:
+        front, size = self._front, head.content_length
+        if front.capacity.may_begin and front.posts.admits(size):
+            return True
+        if body is None and 0 < size <= CONTROL_BYTES and not head.expects_continue:
+            return False  # until the rest has arrived
+        if body is not None and not is_post(body):
+            return self._has_memory_for(size)
+        if not front.capacity.may_begin:
+            return self._wait_for_memory()
+        self.waits_for_turn, self._waiting_bytes = True, max(LEAST_POST_BYTES, size)
+        front.posts.wait(self, front.load.organization_of(FastRequest(head, origin, b"", front.loop.time())))
+        return False
+
+    def _has_memory_for(self, size: int) -> bool:
+        return self._front.capacity.may_go_on(size) or self._wait_for_memory()
+
+    def _wait_for_memory(self) -> bool:
+        self.waits_for_memory = True
+        self.waits_since_s = self.waits_since_s or self._front.loop.time()
+        self._front.capacity.wait(self)
+        return False
+
+    def room_is_free(self) -> None:
+        """Continue with a body that waited for memory; called by ``Capacity``."""
+        self.waits_for_memory = False
+        self._front.loop.call_soon(self._connection.resume)
+
+    def serve_waiting(self, most: int) -> None:
+        self.waits_for_turn = False
+        self._connection.refuse_posts(most * self._waiting_bytes)
+        self._connection.resume()
+
+    def refuse_waiting(self) -> None:
+        self.waits_for_turn = False
+        self._connection.refuse_posts()
+        self._connection.resume()
+
+    def leave(self) -> None:
+        """Stop waiting, because the connection ends or parses no further input."""
+        if self.waits_for_memory:
+            self.waits_for_memory = False
+            self._front.capacity.forget(self)
+        if self.waits_for_turn:
+            self.waits_for_turn = False
+            self._front.posts.leave(self)
+
+    def skip_posts(self, pending: bytes, keep_bytes: int, heads: HeadMemory) -> SkippedPosts:
+        """Skip complete posts at the head of the input until at most ``keep_bytes`` are left.
+
+        A post that repeats the head before costs little more than one comparison.
+        """
+        at = count = 0
+        known: RepeatedHead | None = None
+        while len(pending) - at > keep_bytes:
+            if known is None or not pending.startswith(known.raw, at):
+                known = self._find_post(pending[at:], heads)
+            if known is None or len(pending) - at < known.whole_bytes:
+                break
+            is_post = known.route.is_post or is_always_post
+            if is_post is not is_always_post and not is_post(pending[at + len(known.raw) : at + known.whole_bytes]):
+                break
+            at += known.whole_bytes
+            count += 1
+        return SkippedPosts(at, count)
+
+    def _find_post(self, pending: bytes, heads: HeadMemory) -> RepeatedHead | None:
+        """Return the next head; None if it is incomplete, or not that of a post that can be skipped."""
+        end = head_end(pending, self._front.limits)
+        if end < 0:
+            return None
+        head = heads.read(pending[:end])
+        route = self._front.route(head.method, head.path)
+        if route is None or route.is_post is None or head.chunked or head.expects_continue:
+            return None
+        if not head.keep_alive or head.version != b"1.1":
+            return None
+        return RepeatedHead(pending[:end], end + head.content_length, head, route)

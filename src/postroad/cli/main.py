@@ -80,6 +80,8 @@ ENTRIES = {
     "resume": CommandEntry(COMMANDS + "config.organizations", "End the suspension of an organization or service."),
     "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
     "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to store it elsewhere."),
+    "backup": CommandEntry(COMMANDS + "operate.backup", "Copy a network to a folder, beside its running server."),
+    "restore": CommandEntry(COMMANDS + "operate.restore", "Restore a network from a backup."),
     "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),
     "bodies": CommandEntry(COMMANDS + "operate.bodies", "Manage stored message bodies."),
     "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),

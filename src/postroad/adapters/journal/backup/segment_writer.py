@@ -38,14 +38,14 @@ class SegmentWriter:
     def create(cls, files: FileSystem, path: Path, header: SegmentHeader) -> SegmentWriter:
         """Begin a segment; ``publish`` gives the file its name."""
         data = encode_segment_header(header)
-        fd = files.create(path.with_name(path.name + PART))
+        fd, end = files.create(path.with_name(path.name + PART)), len(data)
+        writer = cls(files=files, path=path, fd=fd, header=header, end=end, head=header.before, digest=sha256(data))
         try:
             write_all(files, fd, data, 0)
         except BaseException:
-            files.close(fd)
+            writer.abandon()
             raise
-        end = len(data)
-        return cls(files=files, path=path, fd=fd, header=header, end=end, head=header.before, digest=sha256(data))
+        return writer
 
     @classmethod
     def resume(cls, files: FileSystem, path: Path, known: BackupSegment) -> SegmentWriter | None:

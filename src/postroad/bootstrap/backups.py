@@ -69,8 +69,9 @@ class NetworkBackup:
     async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
         """Bring the backup up to date, and note the success in the data folder."""
         with self._explain_errors():
-            await self._copy(self._secrets.write(self._described()), on_progress)
-            self._folder.commit(self._stamped(self.manifest))
+            described = self._secrets.write(self._described())
+            await self._copy(described, on_progress)
+            self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
             remove_unlisted_secrets(self._folder.path, self.manifest)
         self.note_success()
         return self.manifest
@@ -82,7 +83,8 @@ class NetworkBackup:
             described = self._secrets.write(self._described()) if with_secrets else self._described()
             await self._copy(described, lambda progress: None)
             if described.secret_files != self.manifest.secret_files:
-                self._folder.commit(msgspec.structs.replace(self.manifest, secret_files=described.secret_files))
+                self._folder.commit(described.with_segments(self.manifest.segments))
+                remove_unlisted_secrets(self._folder.path, self.manifest)
         return self.manifest is not before
 
     def note_success(self) -> None:

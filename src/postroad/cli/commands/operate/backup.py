@@ -10,7 +10,6 @@ from pathlib import Path
 
 import click
 
-from postroad.adapters.journal.backup.manifest import MANIFEST
 from postroad.adapters.journal.backup.secret_files import NONE, PLAIN, SEALED
 from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.backup.verification import verify_backup
@@ -188,7 +187,7 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
             "restored": trial._asdict() if trial else None,
         }
     )
-    _report(out, folder, faults, entries, head_text(entries, head), trial)
+    _report(out, faults, entries, head_text(entries, head), trial)
     if not is_good:
         sys.exit(ExitCode.ERROR)
 
@@ -200,15 +199,13 @@ async def _try(out: Output, folder: Path, settings: Settings) -> TrialResult:
         return await try_backup(folder, Path(scratch), index if is_ours else None, SystemClock(), advance)
 
 
-def _report(
-    out: Output, folder: Path, faults: list[JournalDefect], entries: int, head: str, trial: TrialResult | None
-) -> None:
+def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, trial: TrialResult | None) -> None:
     for fault in faults:
         out.say(f"{click.style(fault.kind, fg='red')}: {fault.file} at {fault.offset}: {fault.detail}")
     if faults:
         out.say(f"{len(faults)} errors: use another copy of the backup, or make a new one in another folder")
         return
-    out.say(f"{entries} entries in {folder / MANIFEST}, complete and unchanged")
+    out.say(f"{entries} entries, complete and unchanged")
     out.say(f"head {head}")
     if trial is None:
         return

@@ -5,6 +5,7 @@ Rule: the server is not involved and need not run. A backup works beside it and 
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -103,6 +104,7 @@ class NetworkBackup:
         else:
             for progress in self._source.copy(manifest):
                 on_progress(progress)
+                await asyncio.sleep(0)  # a signal may end it between two segments
 
     def _described(self) -> BackupManifest:
         """Return the manifest as the next commit has it, with the segments of the last one."""

@@ -22,6 +22,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output
+from postroad.cli.framework.server_process import run_until_signalled
 from postroad.cli.framework.settings import with_settings
 from postroad.core.identity.signed_head import head_text
 from postroad.errors import Unavailable
@@ -120,7 +121,7 @@ def follow(out: Output, folder: Path, secrets: str | None, settings: Settings) -
     The copy is at most a second behind the server. While the disk is full or the database is away, it is tried again
     every 5 seconds.
     """
-    asyncio.run(_follow(out, folder, secrets or "", settings))
+    run_until_signalled(_follow(out, folder, secrets or "", settings))
 
 
 async def _follow(out: Output, folder: Path, secrets: str, settings: Settings) -> None:

@@ -27,9 +27,9 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.memory_gauge import ProcessMemory
 from postroad.adapters.nodes.own import LoneNode, describe_own_node, load_node_id
 from postroad.adapters.nodes.postgres import PostgresNodes
-from postroad.adapters.memory_gauge import ProcessMemory
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint

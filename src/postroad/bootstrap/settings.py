@@ -22,7 +22,7 @@ from postroad.errors import Misconfigured
 PREFIX = "POSTROAD_"
 FILE = "postroad.toml"
 WAREHOUSE_FOLDER = "warehouse"
-SECRET = frozenset({"secret", "postgres"})
+SECRET = frozenset({"secret", "postgres", "master_key"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,6 +39,13 @@ class Settings:
     postgres: str = ""
     # 64 hex digits from which delivery tokens are derived; every node of a shared network needs the same one
     secret: str = ""
+    # the master key under which secrets are sealed: 32 random bytes as 64 hex digits or in base64; several, newest first, while
+    # they are exchanged, with commas between them; every node of a shared network needs the same ones
+    master_key: str = ""
+    # a file with the master keys, one on each line, newest first
+    master_key_file: str = ""
+    # a program that prints the master keys, one on each line, newest first; it is run once at the start, without a shell
+    master_key_command: str = ""
     # address the server listens on
     host: str = "127.0.0.1"
     # port the server listens on; 0: a free port

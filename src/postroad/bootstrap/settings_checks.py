@@ -26,6 +26,10 @@ def find_contradictions(settings: Settings) -> list[str]:
         ),
         (settings.acceptance == "local" or settings.secret, "secret: every node needs the same one (64 hex digits)"),
         (not settings.secret or _is_hex(settings.secret), "secret: must be 64 hex digits"),
+        (
+            sum(map(bool, (settings.master_key, settings.master_key_file, settings.master_key_command))) <= 1,
+            "master_key: set only one of master_key, master_key_file and master_key_command",
+        ),
         (bool(settings.tls_certificate) == bool(settings.tls_key), "tls_certificate and tls_key: set both or neither"),
         (0 <= settings.port <= 65_535, "port: must be between 0 and 65535"),
         (settings.message_bytes > 0, "message_bytes: must be positive"),

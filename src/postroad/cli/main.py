@@ -81,6 +81,8 @@ ENTRIES = {
     "level": CommandEntry(COMMANDS + "operate.level", "Show and raise the network's level, after an upgrade."),
     "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
     "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to store it elsewhere."),
+    "backup": CommandEntry(COMMANDS + "operate.backup", "Copy a network to a folder, beside its running server."),
+    "restore": CommandEntry(COMMANDS + "operate.restore", "Restore a network from a backup."),
     "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),
     "bodies": CommandEntry(COMMANDS + "operate.bodies", "Manage stored message bodies."),
     "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),

@@ -16,7 +16,7 @@ from postroad.adapters.desk.shared_effects import (
     list_queued_copies,
 )
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.postgres_connections import LONG_WORK_S
+from postroad.adapters.journal.postgres_connections import LONG_WORK_S, Connection
 from postroad.adapters.journal.postgres_group import group_records
 from postroad.adapters.journal.segments.frame import RecordGroup
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
@@ -53,6 +53,14 @@ class Replay:
             place = (group.first_seq, facts_at, len(facts))
             self._apply(seq, decode(facts), place, (None, 0) if body is None else (body.offset, body.length))
             facts_at += len(facts)
+
+    async def store(self, connection: Connection) -> None:
+        """Replace the contents of the desk's tables, in the caller's transaction."""
+        await connection.execute("TRUNCATE desk_seen, desk_queue")
+        await connection.copy_records_to_table("desk_seen", records=self.seen.items(), timeout=LONG_WORK_S)
+        waiting = self.queue.values()
+        await connection.copy_records_to_table("desk_queue", records=waiting, columns=QUEUE, timeout=LONG_WORK_S)
+        await connection.execute("SELECT desk_locate_resent()", timeout=LONG_WORK_S)
 
     def _apply(self, seq: int, entry: Entry, place: FactsPlace, body: tuple[int | None, int]) -> None:
         if isinstance(entry, MessagePosted):
@@ -100,8 +108,4 @@ async def rebuild_desk(journal: PostgresJournal) -> None:
         await connection.execute("SELECT FROM journal_head FOR UPDATE")
         async for group in journal.facts():
             replay.add(group)
-        await connection.execute("TRUNCATE desk_seen, desk_queue")
-        await connection.copy_records_to_table("desk_seen", records=replay.seen.items(), timeout=LONG_WORK_S)
-        waiting = replay.queue.values()
-        await connection.copy_records_to_table("desk_queue", records=waiting, columns=QUEUE, timeout=LONG_WORK_S)
-        await connection.execute("SELECT desk_locate_resent()", timeout=LONG_WORK_S)
+        await replay.store(connection)

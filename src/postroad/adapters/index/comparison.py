@@ -119,3 +119,35 @@ def _is_dropped_body(row: Any, due: Any, offset: int | None) -> bool:
     if offset is None or row is None or due is None or due[offset] != 0:
         return False
     return bool((*row[:offset], 0, *row[offset + 1 :]) == due)
+
+
+# Tables whose rows are inserted with the number of their entry and never changed or removed.
+APPENDED = (
+    "access", "batch_answer", "content", "control_number", "found", "message", "object_version", "refused", "released", "round",
+)  # fmt: skip
+
+
+def count_rows_up_to(path: Path, last_seq: int) -> dict[str, int]:
+    """Return how many rows of entries up to this one each append-only table of an index has; may raise UnusableIndex."""
+    reader = open_reader(path)
+    try:
+        with report_damage(path):
+            reader.execute("BEGIN")  # one snapshot for all tables
+            return {
+                table: reader.execute(
+                    f"SELECT count(*) FROM ({whole_table(table, KEYS[table])}) WHERE seq <= ?1",  # noqa: S608 - our names
+                    (last_seq,),
+                ).get
+                for table in APPENDED
+            }
+    finally:
+        reader.close()
+
+
+def read_position(path: Path) -> JournalHead:
+    """Return the position of an index; may raise UnusableIndex."""
+    reader = open_reader(path)
+    try:
+        return _position(path, reader)
+    finally:
+        reader.close()

@@ -79,18 +79,23 @@ class PostgresJournal:
             after = max(row[0] for row in rows)
         return dropped
 
-    async def facts(self) -> AsyncIterator[RecordGroup]:
-        """Yield every group in order, as stored and unchecked, without the bytes of its bodies."""
-        seq = 0
+    async def facts(self, after_seq: int = 0) -> AsyncIterator[RecordGroup]:
+        """Yield the groups after an entry in order, as stored and unchecked, without the bytes of their bodies."""
+        seq = after_seq
         while groups := await self._groups(seq, 1 << 20):
             for group in groups:
                 yield group
             seq = groups[-1].head.seq
 
-    async def groups(self) -> AsyncIterator[tuple[RecordGroup, bytes | None]]:
-        """Yield every group with its bodies, None where they were dropped; used by ``verify``."""
-        async for group in self.facts():
+    async def groups(self, after_seq: int = 0) -> AsyncIterator[tuple[RecordGroup, bytes | None]]:
+        """Yield the groups after an entry with their bodies, None where they were dropped."""
+        async for group in self.facts(after_seq):
             yield group, await self._bodies(group)
+
+    async def first_with_bodies(self) -> int:
+        """Return the first entry of the oldest group whose bodies were not dropped; after the last entry if there is none."""
+        rows = await self.connections.fetch(SQL["first_with_bodies"])
+        return int(rows[0][0]) if rows else (await self.head()).seq + 1
 
     async def close(self) -> None:
         if self._owns_connections:

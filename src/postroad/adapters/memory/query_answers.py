@@ -19,7 +19,7 @@ SERVICE = TABLES["batch"].index("service")
 STATE = TABLES["batch"].index("state")
 BATCH = TABLES["batch_member"].index("batch")
 FACTS = TABLES["batch_member"].index("facts")
-NUMBER = TABLES["control_number"].index("number")
+NUMBER, SEQ = (TABLES["control_number"].index(name) for name in ("number", "seq"))
 
 
 def find_batch_id(index: MemoryIndex, number: int) -> str:
@@ -57,7 +57,7 @@ def _members(index: MemoryIndex, batch: str, after_number: int, limit: int) -> I
 
 
 def _latest_number(index: MemoryIndex, series: str) -> list[Row]:
-    return [(max((row[NUMBER] for row in index.all("control_number", series=series)), default=None),)]
+    return sorted(((row[NUMBER], row[SEQ]) for row in index.all("control_number", series=series)), reverse=True)[:1]
 
 
 BATCH_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {

@@ -11,8 +11,10 @@ from decimal import Decimal
 
 from postroad.core.billing.calendar import first_day
 from postroad.core.billing.line_text import line_text
+from postroad.core.codecs.xml import parse
 from postroad.core.codecs.xml_escape import text_value
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine
+from postroad.errors import Refused
 
 NAMESPACE = "urn:oasis:names:specification:ubl:schema:xsd:"
 INVOICE, CREDIT_NOTE = "380", "381"  # UN/EDIFACT 1001
@@ -27,6 +29,15 @@ def invoice_ubl(invoice: Invoice, addresses: Mapping[str, str]) -> str:
         f'xmlns:cac="{NAMESPACE}CommonAggregateComponents-2" xmlns:cbc="{NAMESPACE}CommonBasicComponents-2">'
     )
     return "\n".join([head, *(f"  {line}" for line in _content(invoice, addresses)), f"</{root}>\n"])
+
+
+def read_document_number(xml: bytes) -> str:
+    """Return the number of an invoice or credit note in UBL; raises Refused if the bytes are not one."""
+    root = parse(xml)
+    number = root.findtext(f"{{{NAMESPACE}CommonBasicComponents-2}}ID")
+    if not number or root.tag not in {f"{{{NAMESPACE}{name}-2}}{name}" for name in ("Invoice", "CreditNote")}:
+        raise Refused("format.unknown", "it is not an invoice or credit note in UBL 2.1")
+    return str(number)
 
 
 def _content(invoice: Invoice, addresses: Mapping[str, str]) -> Iterator[str]:

@@ -22,6 +22,7 @@ from postroad.core.model.directory import (
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.level import LEVEL_KEY, LEVEL_KIND, NetworkLevel
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
+from postroad.core.model.restore import Restore
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
@@ -46,6 +47,7 @@ KINDS: dict[str, type[Any]] = {
     "support": SupportRequest,
     "as2-stations": As2IdentityClaim,
     LEVEL_KIND: NetworkLevel,
+    "restore": Restore,
 }
 # The key is both AS2 names, one per line; and organization with both names, so that two nodes collide.
 AS2_IDENTITIES = "as2-stations"
@@ -73,6 +75,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     ModelTopic: lambda item: topic_key(item.service, item.topic),
     SupportRequest: lambda item: support_key(item.organization, item.id),
     NetworkLevel: lambda item: LEVEL_KEY,
+    Restore: lambda item: str(item.seq),
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 

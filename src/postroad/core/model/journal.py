@@ -335,6 +335,21 @@ class AccessRecorded(Struct, gc=False, frozen=True, array_like=True, tag_field="
     detail: str = ""
 
 
+class NetworkRestored(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="network.restored"):
+    """The network was restored from a backup, up to the entry ``cut``; what happened after it is not known any more.
+
+    Messages posted before this entry are handed out as possible duplicates, and number series skip some numbers.
+    """
+
+    at_us: int
+    by: str
+    cut: int  # number of the last entry that was restored; this entry follows it
+    chain: bytes  # the journal's chain value after that entry
+    reason: str
+    skip_numbers: int  # control numbers that each series skips, because they may have been used after the cut
+    backup: int = 0  # number of the last entry of the backup; entries between ``cut`` and this one were left out
+
+
 Entry = (
     MessagePosted
     | MessageRefused
@@ -354,6 +369,7 @@ Entry = (
     | BatchesChanged
     | InterchangeAnswered
     | BillingJournalEntry
+    | NetworkRestored
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

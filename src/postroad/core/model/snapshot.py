@@ -29,6 +29,7 @@ from postroad.core.model.journal import ObjectChange
 from postroad.core.model.level import LEVEL_KIND, NEWEST, read_level
 from postroad.core.model.model_tree import ModelAttachment
 from postroad.core.model.owned_objects import Owned
+from postroad.core.model.restore import Restore
 from postroad.core.model.rule import Rule
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
@@ -48,6 +49,8 @@ class Directory:
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
+    restores: Mapping[str, Restore] = field(default_factory=dict)
+    restored_seq: int = 0  # entry of the last restore from a backup; 0: there was none
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
     # Bindings, the parts of models, support requests; by kind.
     exchanging: Mapping[str, Owned] = field(default_factory=dict)
@@ -268,6 +271,8 @@ class Directory:
         by_address = self._by_address if services is None else _by_address(services.values())
         billing = {kind: tables.get(kind, self._table(kind)) for kind in BILLING}
         named: dict[str, Any] = {name: tables[kind] for kind, name in _TABLES.items() if kind in tables}
+        if "restore" in tables:
+            named["restored_seq"] = max((restore.seq for restore in tables["restore"].values()), default=0)
         cache = self._handed_on(changes, tables)
         return replace(self, **named, billing=billing, _by_address=by_address, cache=cache, **others)
 
@@ -298,6 +303,7 @@ _TABLES = {
     "provisioning": "provisionings",
     "cookie": "cookies",
     "as2-stations": "stations",
+    "restore": "restores",
 }
 
 

@@ -47,10 +47,12 @@ from postroad.core.model.journal import (
     JourneyEnding,
     MessagePosted,
     MessageRefused,
+    NetworkRestored,
     decode,
 )
 from postroad.core.model.level import LEVEL_KIND, describe_unknown_kind, read_level, require_readable
 from postroad.core.model.message import MessageType
+from postroad.core.model.restore import Restore
 from postroad.core.model.sizes import content_size
 from postroad.core.projection.search_keys import search_key_hashes
 from postroad.core.projection.tables import Changes
@@ -289,6 +291,13 @@ def _billed(changes: Changes, seq: int, entry: BillingJournalEntry, facts: bytes
         changes["insert_seen"].append((unique, "", seq))
 
 
+def _restored(changes: Changes, seq: int, entry: NetworkRestored, facts: bytes, body: BodyAt) -> None:
+    value = Restore(seq=seq, cut=entry.cut, skip_numbers=entry.skip_numbers)
+    row = ("restore", str(seq), FIRST_VERSION, pack_value(value), entry.at_us, entry.by)
+    changes["save_object"].append((*row, seq))
+    changes["insert_object_version"].append((*row, entry.reason, seq))
+
+
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
     changes["insert_access"].append((seq, entry.at_us, entry.by, entry.what, entry.detail))
 
@@ -356,4 +365,5 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     InvoiceIssued: _billed,
     InvoiceCredited: _billed,
     PaymentRecorded: _billed,
+    NetworkRestored: _restored,
 }

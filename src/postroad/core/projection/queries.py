@@ -115,7 +115,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ("batch", "after_number", "limit"),
         ("member_facts", *WAITING),
     ),  # every state, in the order of arrival
-    "latest_number": (("series",), ("number",)),  # the highest that was drawn; NULL when none was
+    "latest_number": (("series",), ("number", "seq")),  # the highest that was drawn, and the entry that uses it
     "control_number": (("series", "number"), TABLES["control_number"]),
     "batch_answers": (("batch",), TABLES["batch_answer"]),  # oldest first
     "found": (

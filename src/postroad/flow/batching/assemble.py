@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from postroad.core.batching import order_members
 from postroad.core.batching.interchange_contents import document_of, envelope_of
 from postroad.core.batching.moves import mark_assembled, remove_member, suspend_batch
+from postroad.core.delivery.possible_duplicate import is_possible_duplicate
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.interchange.document_options import read_declared_options
 from postroad.core.interchange.model import DescribedDocument, Envelope, Placed
@@ -67,6 +68,7 @@ class MemberDocument(NamedTuple):
     topic: str
     data: bytes
     options: Mapping[str, str] = {}  # how the document is written, as far as its message declares it
+    possible_duplicate: bool = False
 
 
 class BuiltInterchange(NamedTuple):
@@ -172,14 +174,15 @@ class InterchangeAssembler:
         """Return the members in the order of the interchange."""
         self._check_size(batch.bytes)
         found: dict[int, MemberDocument] = {}
-        gone = 0
+        gone, restored_seq = 0, self._network.directory.restored_seq
         async for page in self._book.members(batch.id):
             bodies = await self._network.desk.bodies([held.queued for held in page])
             for held, body in zip(page, bodies, strict=True):
                 if body is None:
                     gone += 1
                 else:
-                    found[held.queued.number] = _document(batching, held, body)
+                    repeated = is_possible_duplicate(held.queued, restored_seq)
+                    found[held.queued.number] = _document(batching, held, body)._replace(possible_duplicate=repeated)
         if gone:
             raise Refused(
                 "body.dropped",
@@ -207,7 +210,9 @@ class InterchangeAssembler:
     ) -> JournalStep:
         self._check_size(len(made.stream))
         part = Part(id="interchange", content_type=standard.content_type, data=made.stream)
-        message = Message(topic=_topic(documents), properties=_properties(batch, made), parts=(part,))
+        repeated = any(one.possible_duplicate for one in documents)
+        properties = _properties(batch, made)
+        message = Message(topic=_topic(documents), possible_duplicate=repeated, properties=properties, parts=(part,))
         numbers = [one.gathered.number for one in documents]
 
         def facts(session: str, now_us: int) -> tuple[AssembledInterchange, tuple[int, ...]]:

@@ -9,6 +9,7 @@ from postroad.core.interchange.acknowledgements import normalize_name
 from postroad.core.interchange.numbering import SCOPES, NumberDrawing, NumberingParties
 from postroad.core.model.interchange import AssembledInterchange
 from postroad.core.model.journal import MessagePosted, decode
+from postroad.core.model.restore import skip_numbers_after_restores
 from postroad.core.projection.queries import MESSAGE, QUERIES
 from postroad.core.projection.search_keys import document_key
 from postroad.core.projection.tables import TABLES
@@ -27,6 +28,7 @@ class InterchangeRegistry:
 
     def __init__(self, plumbing: Plumbing) -> None:
         self._index, self._wait_until_indexed = plumbing.index, plumbing.wait_until_indexed
+        self._directory = plumbing.directory
 
     async def caught_up(self) -> None:
         """Wait until the index has seen everything."""
@@ -75,8 +77,10 @@ class InterchangeRegistry:
         return None
 
     async def _latest(self, series: str) -> int:
-        """Return the last number that was drawn; 0 if none was."""
-        return next((row[0] for row in await self._index.query("latest_number", series) if row[0] is not None), 0)
+        """Return the number that the series continues after: the last one that was drawn, plus those that restores skip."""
+        rows = await self._index.query("latest_number", series)
+        number, used_by = rows[0] if rows else (0, 0)
+        return skip_numbers_after_restores(number, used_by, self._directory().restores.values())
 
 
 def _of_series(header: bytes | None, series: str) -> AssembledInterchange | None:

@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from postroad.core.admission.policy import check_connection
 from postroad.core.delivery.mailbox import EVERY_NUMBER
+from postroad.core.delivery.possible_duplicate import is_possible_duplicate
 from postroad.core.delivery.reasons import make_reason
 from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
@@ -243,7 +244,7 @@ class DeliverStage:
             expires_at_us=queued.expires_at_us,
             attempt=queued.attempt,
             in_transit=queued.hop < len(hops) - 1,
-            possible_duplicate=message.possible_duplicate,
+            possible_duplicate=is_possible_duplicate(queued, directory.restored_seq),
             parts=decode_parts(queued.content.parts, body or b""),
         )
         if has_context(queued):

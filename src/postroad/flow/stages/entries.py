@@ -212,6 +212,7 @@ def build_interchange(
         directory=directory_version,
         parts=describe_parts(message.parts),
         copies=copies,
+        possible_duplicate=message.possible_duplicate,
         properties=message.properties,
         keys=keys,
         explained=explained,

@@ -137,6 +137,14 @@ class FaultyFiles(ProcessFiles):
         fault = self._before("allocate")
         self._after(fault, super().allocate(fd, size))
 
+    def truncate(self, fd: int, size: int) -> None:
+        fault = self._before("truncate")
+        self._after(fault, super().truncate(fd, size))
+
+    def link(self, old: Path, new: Path) -> bool:
+        fault = self._before("link")
+        return self._after(fault, super().link(old, new))
+
     def fdatasync(self, fd: int) -> None:
         self._after(self._before("fdatasync"), None)
 

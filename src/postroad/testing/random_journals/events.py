@@ -32,6 +32,7 @@ from postroad.core.model.journal import (
     JourneyEnding,
     MessagePosted,
     MessageRefused,
+    NetworkRestored,
     ObjectChange,
 )
 from postroad.core.model.message import MessageType
@@ -277,6 +278,10 @@ def _access(draw: Draw, story: JournalState) -> Entry:
     return AccessRecorded(draw(times), draw(words), "login.failed", draw(words))
 
 
+def _restore(draw: Draw, story: JournalState) -> Entry:
+    return NetworkRestored(draw(times), draw(words), draw(st.integers(0, 99)), bytes(32), draw(words), 1000)
+
+
 def _cross_reference(draw: Draw, story: JournalState) -> Entry:
     return draw(cross_reference)  # type: ignore[no-any-return]
 
@@ -301,6 +306,7 @@ EVENTS: tuple[Callable[[Draw, JournalState], Entry | None], ...] = (
     _refuse,
     _configure,
     _access,
+    _restore,
     _cross_reference,
     join,
     join,

@@ -38,6 +38,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
     MessageRefused,
+    NetworkRestored,
     ObjectChange,
 )
 from postroad.core.model.reason import Reason
@@ -185,6 +186,11 @@ def _access(seq: int, entry: AccessRecorded, _: int) -> Rows:
     yield (seq, 0, "access", entry.at_us, entry.by, entry.what, entry.detail or None)
 
 
+def _restored(seq: int, entry: NetworkRestored, _: int) -> Rows:
+    cut = f"cut after entry {entry.cut} of {entry.backup or entry.cut}; skipped numbers: {entry.skip_numbers}"
+    yield (seq, 0, "restore", entry.at_us, entry.by, entry.reason or None, cut)
+
+
 def _events(entry: type, columns: tuple[str, ...], rows: Callable[[int, Any, int], Rows]) -> Events:
     kind: str = entry.__struct_config__.tag  # type: ignore[attr-defined]
     return Events(kind, columns, rows)
@@ -211,4 +217,5 @@ EVENTS: dict[type[Entry], Events] = {
     InvoiceIssued: _events(InvoiceIssued, OBJECT_COLUMNS, _billed),
     InvoiceCredited: _events(InvoiceCredited, OBJECT_COLUMNS, _billed),
     PaymentRecorded: _events(PaymentRecorded, OBJECT_COLUMNS, _billed),
+    NetworkRestored: _events(NetworkRestored, ACCESS_COLUMNS, _restored),
 }

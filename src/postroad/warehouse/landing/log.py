@@ -18,6 +18,7 @@ numbered from 0 in the order of the entry; ``about`` is what the row is about. E
     invoice.issued, .credited, payment.recorded object: the invoice, credit note or payment
     crossreference.changed  record, relation
     access.recorded         access
+    network.restored        restore: ``detail`` has the last entry that was restored
 
 Posts of interchanges, and acknowledgements and ends of all deliveries of a batch, also have a row about the batch, which is the
 last. So ``delivery`` joins the event that created a delivery with all later events of it. A column that does not apply to a row
@@ -70,7 +71,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "about",
         pa.string(),
-        "copy, post, delivery, journey, round, object, record, relation, release, access, batch or answer",
+        "copy, post, delivery, journey, round, object, record, relation, release, access, batch, answer or restore",
     ),
     Column("at_us", pa.int64(), "time of the event, in microseconds since 1970 (UTC)"),
     Column("at", pa.timestamp("us", "UTC"), "`at_us` as a timestamp"),

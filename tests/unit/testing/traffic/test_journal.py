@@ -79,7 +79,8 @@ def test_every_kind_of_traffic_occurs(entries: list[Entry], books: RecordedHisto
     by_holding = {"delivery.released"}  # none of them has anything held back
     by_batching = {"batch.changed", "interchange.answered"}  # none of them is a send port
     by_billing = {"invoice.issued", "invoice.credited", "payment.recorded"}  # no month of it is closed
-    assert set(KINDS) - kinds == by_people | by_formats | by_holding | by_batching | by_billing
+    by_restoring = {"network.restored"}
+    assert set(KINDS) - kinds == by_people | by_formats | by_holding | by_batching | by_billing | by_restoring
     posts = [entry for entry in entries if isinstance(entry, MessagePosted)]
     assert {post.type for post in posts} == {MessageType.REQUEST, MessageType.RESPONSE, MessageType.NOTIFICATION}
     assert any(len(post.copies) > 2 for post in posts)

@@ -344,7 +344,7 @@ WHERE batch_member.batch = $1 AND batch_member.number > $2 AND delivery.number =
 ORDER BY batch_member.number LIMIT $3
 
 -- name: latest_number
-SELECT max(number) AS number FROM control_number WHERE series = $1
+SELECT number, seq FROM control_number WHERE series = $1 ORDER BY number DESC LIMIT 1
 
 -- name: control_number
 SELECT {control_number} FROM control_number WHERE series = $1 AND number = $2

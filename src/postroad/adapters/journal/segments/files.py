@@ -6,6 +6,7 @@ disk that fails, fills up or loses power at any call.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import mmap
 import os
@@ -15,6 +16,8 @@ from pathlib import Path
 from typing import NamedTuple, Protocol
 
 COUNTER_BYTES = mmap.PAGESIZE
+# Another file system, or one without links, or a file that this user may not link.
+NOT_LINKABLE = frozenset({errno.EXDEV, errno.EPERM, errno.EACCES, errno.EMLINK, errno.EOPNOTSUPP, errno.ENOSYS})
 
 
 class DiskSpace(NamedTuple):
@@ -61,6 +64,14 @@ class FileSystem(Protocol):
 
     def allocate(self, fd: int, size: int) -> None:
         """Make the file ``size`` bytes long, with disk space reserved for all of them where the system supports it."""
+        ...
+
+    def truncate(self, fd: int, size: int) -> None:
+        """Cut the file after ``size`` bytes."""
+        ...
+
+    def link(self, old: Path, new: Path) -> bool:
+        """Give a file a second name; returns False if the file systems do not support it."""
         ...
 
     def fdatasync(self, fd: int) -> None: ...
@@ -145,6 +156,18 @@ class RealFiles:
             os.ftruncate(fd, size)
         else:
             os.posix_fallocate(fd, 0, size)
+
+    def truncate(self, fd: int, size: int) -> None:
+        os.ftruncate(fd, size)
+
+    def link(self, old: Path, new: Path) -> bool:
+        try:
+            os.link(old, new)
+        except OSError as error:
+            if error.errno in NOT_LINKABLE:
+                return False
+            raise
+        return True
 
     def fdatasync(self, fd: int) -> None:
         if sys.platform == "darwin":  # fsync leaves the data in the drive's cache; F_FULLFSYNC does not

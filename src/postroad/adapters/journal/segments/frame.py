@@ -134,6 +134,21 @@ def encode_group(
     return b"".join((group, table, facts, *bodies)), places, head
 
 
+def encode_stored_group(group: RecordGroup, bodies: bytes, *, before: JournalHead, marker: bytes) -> bytes:
+    """Return the bytes of a group that is stored elsewhere; ``bodies`` is empty where they were dropped."""
+    _, head = _group_head(before, marker, group.table, group.facts, group.bodies_bytes)
+    return b"".join((head, group.table, group.facts, bodies))
+
+
+def take_first_records(group: RecordGroup, count: int) -> RecordGroup:
+    """Return a group of only the first records; its chain is not computed, and its bodies are the first bytes of the old ones."""
+    table = group.table[: count * ENTRY.size]
+    entries = list(ENTRY.iter_unpack(table))
+    facts = group.facts[: sum(length for length, _, _ in entries)]
+    bodies_bytes = sum(length for _, length, _ in entries if length != NO_BODY)
+    return group._replace(record_count=count, table=table, facts=facts, bodies_bytes=bodies_bytes)
+
+
 def _group_head(
     before: JournalHead, marker: bytes, table: bytes, facts: bytes, bodies_bytes: int
 ) -> tuple[JournalHead, bytes]:

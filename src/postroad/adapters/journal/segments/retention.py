@@ -45,6 +45,13 @@ def drop_bodies(files: FileSystem, path: Path, syncing: Syncing, before_seq: int
 
 
 def _rewrite(files: FileSystem, path: Path, syncing: Syncing, segment: SegmentName, last_seq: int) -> int:
+    freed = write_without_bodies(files, path, syncing, segment, last_seq)
+    files.unlink(path / segment.name)
+    return freed
+
+
+def write_without_bodies(files: FileSystem, path: Path, syncing: Syncing, segment: SegmentName, last_seq: int) -> int:
+    """Write a sealed segment again without bodies, beside the old file; returns by how many bytes it is smaller."""
     bodiless = path / segment_name(segment.first_seq, without_bodies=True)
     unfinished = path / (bodiless.name + UNFINISHED)
     source = OpenSegment.open(files, path / segment.name)
@@ -61,7 +68,6 @@ def _rewrite(files: FileSystem, path: Path, syncing: Syncing, segment: SegmentNa
         source.close()
     files.rename(unfinished, bodiless)
     syncing.directory(path)
-    files.unlink(path / segment.name)
     return size_before - size_after
 
 

@@ -35,3 +35,9 @@ WHERE first_seq IN (
     ORDER BY first_seq LIMIT 100
 )
 RETURNING first_seq
+
+-- name: first_with_bodies
+SELECT first_seq FROM journal_group WHERE bodies IS NOT NULL AND bodies_bytes > 0 ORDER BY first_seq LIMIT 1
+
+-- name: restore_head
+UPDATE journal_head SET seq = $1, chain = $2

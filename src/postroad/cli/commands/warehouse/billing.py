@@ -18,6 +18,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.commands.warehouse.invoice_documents import (
     FORMATS,
     counted_charges,
+    find_missing_documents,
     journal_reader,
     list_documents,
     open_ledger,
@@ -159,6 +160,24 @@ def reconcile(out: Output, period: str, folder: Path | None, settings: Settings)
 
 
 @command
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@with_settings
+def missing(out: Output, folder: Path, settings: Settings) -> None:
+    """List the invoices in a folder of UBL files that the journal does not have.
+
+    Use it after a restore: invoices that were issued after the backup are missing, and their numbers would be issued
+    again. Reads the journal only. Exit code 1 when any is missing.
+    """
+    found = find_missing_documents(settings, folder)
+    for number, file in found:
+        out.value({"number": number, "file": str(file)})
+        out.say(f"{number}  {file}")
+    if found:
+        sys.exit(ExitCode.ERROR)
+    out.say("no invoice is missing")
+
+
+@command
 @click.argument("number")
 @click.argument("amount")
 @click.option("--reason", required=True, help="Reason; printed on the credit note.")
@@ -238,5 +257,5 @@ def _today(books: BillingSettings) -> date:
     return day_of(int(datetime.now(UTC).timestamp()) * 1_000_000, books.time_zone)
 
 
-for step in (invoice, invoices, close, reconcile, credit, pay, overdue, export):
+for step in (invoice, invoices, close, reconcile, missing, credit, pay, overdue, export):
     billing.add_command(step)

@@ -13,10 +13,11 @@ from postroad.cli.framework.spark import require_warehouse
 from postroad.core.billing.invoice_rows import as_csv, as_value
 from postroad.core.billing.invoice_views import invoice_of
 from postroad.core.billing.records import BillingRecords, read_records
-from postroad.core.billing.ubl import invoice_ubl
+from postroad.core.billing.ubl import invoice_ubl, read_document_number
 from postroad.core.model.billing import Invoice
 from postroad.core.model.billing_entries import BILLING_TAGS
 from postroad.core.model.journal import ConfigurationChanged, Entry, decode
+from postroad.errors import Misconfigured, Refused
 
 if TYPE_CHECKING:
     from postroad.warehouse.billing.ledger import BillingLedger
@@ -45,6 +46,20 @@ def journal_reader(settings: Settings) -> Callable[[int], Iterable[tuple[int, by
 def read_journal_records(settings: Settings) -> BillingRecords:
     """Read all invoices and payments from the journal, which needs no index and no running network."""
     return read_records(_records_of(journal_reader(settings)(journal_source(settings).head())))
+
+
+def find_missing_documents(settings: Settings, folder: Path) -> list[tuple[str, Path]]:
+    """Return the numbers and files of invoices in UBL that are not in the journal; raises Misconfigured for other files."""
+    known = {document.number for document in read_journal_records(settings).documents()}
+    found, faults = [], []
+    for file in sorted(folder.glob("*.xml")):
+        try:
+            found.append((read_document_number(file.read_bytes()), file))
+        except Refused as refusal:
+            faults.append(f"{file}: {refusal.detail}")
+    if faults:
+        raise Misconfigured(faults)
+    return [(number, file) for number, file in found if number not in known]
 
 
 def _records_of(records: Iterable[tuple[int, bytes, int]]) -> Iterator[Entry]:

@@ -28,6 +28,7 @@ from postroad.core.model.journal import (
     JourneyEnding,
     MessagePosted,
     MessageRefused,
+    NetworkRestored,
     ObjectChange,
     ReturnedContext,
 )
@@ -80,6 +81,8 @@ SELLERS, BUYERS, BANKS, NOBODYS = (
     Key(gcid, "no", value) for gcid, value in ((SELLER, "3489"), (BUYER, "BX0045012"), (BANK, "7"), (STAMPER, "?"))
 )
 _NEW_ROUTE = (Hop(STAMPER, (), SELLER, Context(1, topic="stamps", absorbs=True, rule="r1", dynamic=True)), Hop(SELLER))
+
+RESTORED_SEQ = 40 + len(BATCHES) + len(BILLING)
 
 STORY: list[Entry] = [
     ConfigurationChanged(
@@ -263,4 +266,5 @@ STORY: list[Entry] = [
     DeliveriesReleased(39_000, "network", BANK, "2 were waiting", WAITING, 1),
     *BATCHES,
     *BILLING,
+    NetworkRestored(90_000, "network", RESTORED_SEQ - 1, bytes(32), "a lost disk", 1_000, RESTORED_SEQ + 5),
 ]

@@ -169,8 +169,8 @@ QUESTIONS = [
     ),
     StoryQuestion("batch_members", ("b-1", MEMBER, 1), "number header", [(OTHER, encode(BATCHES[1]))]),
     StoryQuestion("batch_members", ("b-3", 0, 10), "number", []),
-    StoryQuestion("latest_number", (SERIES,), "number", [(1,)]),
-    StoryQuestion("latest_number", ("x12:farm:MILL:FARM:interchange",), "number", [(None,)]),
+    StoryQuestion("latest_number", (SERIES,), "number seq", [(1, 47)]),
+    StoryQuestion("latest_number", ("x12:farm:MILL:FARM:interchange",), "number", []),
     StoryQuestion(
         "control_number", (SERIES, 1), "series number session batch seq", [(SERIES, 1, "session 47", "b-1", 47)]
     ),

@@ -41,6 +41,7 @@ from postroad.testing.contracts.index.story import (
     LOST,
     NOBODYS,
     RESPONSE,
+    RESTORED_SEQ,
     ROUND_TRIP,
     ROUTED,
     SELLER,
@@ -69,16 +70,24 @@ _LIFE = "number recipient state attempts leased_at_us available_at_us settled_at
 
 _WAY = "id at_number leg state expires_at_us settled_at_us reason move_seq settle_seq"
 _NO_PAIRS = pack_pairs([])
+RESTORED = b'{"cut":57,"seq":58,"skip_numbers":1000}'
 
 QUESTIONS = [
     StoryQuestion(
         "objects",
         (),
         "kind key version seq",
-        [*BILLED[:3], ("rule", "z", 1, 1), ("service", "a", 2, 12)],
+        [*BILLED[:3], ("restore", "58", 1, RESTORED_SEQ), ("rule", "z", 1, 1), ("service", "a", 2, 12)],
     ),
-    StoryQuestion("objects_since", (1,), "kind key version seq", [("service", "a", 2, 12), *BILLED]),
-    StoryQuestion("objects_since", (56,), "kind key value", [("payment", "2026-10-0001/1", PAID)]),
+    StoryQuestion(
+        "objects_since",
+        (1,),
+        "kind key version seq",
+        [("service", "a", 2, 12), *BILLED, ("restore", "58", 1, RESTORED_SEQ)],
+    ),
+    StoryQuestion(
+        "objects_since", (56,), "kind key value", [("payment", "2026-10-0001/1", PAID), ("restore", "58", RESTORED)]
+    ),
     StoryQuestion("object_versions", ("payment", "2026-10-0001/1"), "version value by", [(1, PAID, "ada")]),
     StoryQuestion("object_versions", ("rule", "z"), "version value", [(1, b"{}")]),
     StoryQuestion(

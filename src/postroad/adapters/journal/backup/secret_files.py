@@ -1,0 +1,129 @@
+"""The files with secrets of a data folder: collected, sealed under a master key or copied as they are, and written back.
+
+Rules: a file is readable by its owner only. Sealed files are one file, ``backup.secrets``, bound to its network. The store of
+sealed secrets is copied as it is, because its contents are sealed already.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import closing
+from hashlib import sha256
+from pathlib import Path
+
+import apsw
+import msgspec
+
+from postroad.adapters.journal.backup.folder import PART
+from postroad.adapters.journal.backup.manifest import BackupManifest, SecretFile
+from postroad.core.identity.sealing import NONCE_BYTES, SealingKeys, UnsealError, seal
+from postroad.errors import Misconfigured
+
+SEALED_FILE = "backup.secrets"
+SECRET_FILES = ("token.secret", "operator.key")
+SECRET_FOLDERS = ("push-secrets",)
+SECRET_STORES = ("secrets.sqlite",)  # SQLite files whose contents are sealed
+SEALED, PLAIN, NONE = "sealed", "plain", "none"
+CONTEXT = "backup.secrets"
+
+SecretContents = dict[str, bytes]  # by the path in the data folder
+
+
+def collect_secrets(data: Path) -> SecretContents:
+    """Return the contents of all files with secrets in a data folder."""
+    folders = [path for name in SECRET_FOLDERS for path in sorted((data / name).rglob("*"))]
+    paths = [data / name for name in SECRET_FILES] + folders
+    return {str(path.relative_to(data)): path.read_bytes() for path in paths if path.is_file()}
+
+
+def copy_stores(data: Path) -> SecretContents:
+    """Return consistent copies of the stores of sealed secrets."""
+    found = {}
+    for name in SECRET_STORES:
+        if (data / name).exists():
+            with closing(apsw.Connection(str(data / name), flags=apsw.SQLITE_OPEN_READONLY)) as store:
+                found[name] = store.serialize("main")
+    return found
+
+
+class SecretCopies:
+    """Writes the secrets of a data folder into a backup, and again when they have changed."""
+
+    def __init__(self, data: Path, target: Path, keys: SealingKeys | None, mode: str) -> None:
+        self._data = data
+        self._target = target
+        self._keys = keys
+        self._mode = mode
+        self._written: dict[str, bytes] | None = None  # digests of what was written
+
+    def write(self, manifest: BackupManifest) -> BackupManifest:
+        """Write the secrets if they differ from what was written before; returns the manifest that lists them."""
+        secrets = {} if self._mode == NONE else collect_secrets(self._data)
+        stores = {} if self._mode == NONE else copy_stores(self._data)
+        digests = {name: sha256(text).digest() for name, text in (secrets | stores).items()}
+        if digests == self._written:
+            return manifest
+        files = (self._sealed(secrets, manifest.network) if self._mode == SEALED else secrets) | stores
+        for name, text in files.items():
+            write_private(self._target / name, text)
+        listed = tuple(
+            SecretFile(name=name, bytes=len(text), sha256=sha256(text).hexdigest())
+            for name, text in sorted(files.items())
+        )
+        self._written = digests
+        return msgspec.structs.replace(manifest, secrets=self._mode, secret_files=listed)
+
+    def _sealed(self, secrets: SecretContents, network: str) -> SecretContents:
+        if self._keys is None:
+            raise Misconfigured(["backup: no master key is configured to seal secrets with; set master_key_file"])
+        text = msgspec.msgpack.encode(secrets)
+        return {SEALED_FILE: seal(self._keys.first, text, os.urandom(NONCE_BYTES), CONTEXT, network)}
+
+
+def remove_unlisted_secrets(target: Path, manifest: BackupManifest) -> None:
+    """Remove files with secrets that the manifest does not list, such as those of an earlier backup without a master key."""
+    listed = {one.name for one in manifest.secret_files}
+    folders = [path for name in SECRET_FOLDERS for path in (target / name).rglob("*") if path.is_file()]
+    for path in [*(target / name for name in (*SECRET_FILES, *SECRET_STORES, SEALED_FILE)), *folders]:
+        if str(path.relative_to(target)) not in listed:
+            path.unlink(missing_ok=True)
+
+
+def read_secrets(backup: Path, manifest: BackupManifest, keys: SealingKeys | None) -> SecretContents:
+    """Return the secrets of a backup as the data folder has them; raises Misconfigured if they cannot be opened."""
+    found: SecretContents = {}
+    for one in manifest.secret_files:
+        try:
+            text = (backup / one.name).read_bytes()
+        except OSError as error:
+            raise Misconfigured([f"backup: {backup / one.name} cannot be read: {error.strerror}"]) from None
+        if sha256(text).hexdigest() != one.sha256:
+            raise Misconfigured([f"backup: {backup / one.name} was changed after the backup; use another copy"])
+        found |= _open_sealed(backup, text, manifest, keys) if one.name == SEALED_FILE else {one.name: text}
+    return found
+
+
+def _open_sealed(backup: Path, text: bytes, manifest: BackupManifest, keys: SealingKeys | None) -> SecretContents:
+    if keys is None:
+        raise Misconfigured(
+            [
+                f"backup: the secrets in {backup / SEALED_FILE} are sealed; set master_key_file to the network's master key, "
+                "or restore without them with --no-secrets"
+            ]
+        )
+    try:
+        opened = keys.unseal(text, CONTEXT, manifest.network)
+        return msgspec.msgpack.decode(opened, type=SecretContents)
+    except UnsealError as error:
+        raise Misconfigured([f"backup: {backup / SEALED_FILE} cannot be opened: {error}"]) from None
+
+
+def write_private(path: Path, text: bytes) -> None:
+    """Write a file that only its owner can read, completely or not at all; folders are created."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    part = path.with_name(path.name + PART)
+    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    part.rename(path)

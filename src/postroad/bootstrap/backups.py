@@ -1,0 +1,159 @@
+"""Backups of a network: of its journal, wherever that is, and of the secrets in its data folder.
+
+Rule: the server is not involved and need not run. A backup works beside it and takes no lock of its.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+
+import msgspec
+
+from postroad import __version__
+from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_errors
+from postroad.adapters.journal.backup.from_segments import CopyProgress, SegmentBackup
+from postroad.adapters.journal.backup.from_table import TableBackup
+from postroad.adapters.journal.backup.manifest import BackupManifest
+from postroad.adapters.journal.backup.secret_files import PLAIN, SEALED, SecretCopies, remove_unlisted_secrets
+from postroad.adapters.journal.backup.status import Success, note_success
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.segments import FileSystem
+from postroad.adapters.master_keys import read_master_keys
+from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.bootstrap.settings import Settings
+from postroad.core.identity.sealing import SealingKeys
+from postroad.errors import Misconfigured
+from postroad.ports import Clock
+
+Progress = Callable[[CopyProgress], None]
+
+
+def load_master_keys(settings: Settings) -> SealingKeys | None:
+    return read_master_keys(settings.master_key, settings.master_key_file, settings.master_key_command)
+
+
+def choose_secrets_mode(wanted: str, keys: SealingKeys | None) -> str:
+    """Return how secrets are copied: as wanted, else sealed if there is a master key, else plain."""
+    if wanted == SEALED and keys is None:
+        raise Misconfigured(["backup: --secrets sealed needs a master key; set master_key_file"])
+    return wanted or (SEALED if keys is not None else PLAIN)
+
+
+class NetworkBackup:
+    """A backup folder that is open, and the network that is copied into it."""
+
+    def __init__(
+        self,
+        *,
+        folder: BackupFolder,
+        source: SegmentBackup | TableBackup,
+        secrets: SecretCopies,
+        network: str,
+        settings: Settings,
+        clock: Clock,
+    ) -> None:
+        self._folder = folder
+        self._source = source
+        self._secrets = secrets
+        self._network = network
+        self._settings = settings
+        self._clock = clock
+
+    @property
+    def manifest(self) -> BackupManifest:
+        return self._folder.manifest
+
+    async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
+        """Bring the backup up to date, and note the success in the data folder."""
+        with self._explain_errors():
+            described = self._secrets.write(self._described())
+            await self._copy(described, on_progress)
+            self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
+            remove_unlisted_secrets(self._folder.path, self.manifest)
+        self.note_success()
+        return self.manifest
+
+    async def extend(self, *, with_secrets: bool) -> bool:
+        """Copy what is new, if anything; returns whether the backup has changed."""
+        before = self.manifest
+        with self._explain_errors():
+            described = self._secrets.write(self._described()) if with_secrets else self._described()
+            await self._copy(described, lambda progress: None)
+            if described.secret_files != self.manifest.secret_files:
+                self._folder.commit(described.with_segments(self.manifest.segments))
+                remove_unlisted_secrets(self._folder.path, self.manifest)
+        return self.manifest is not before
+
+    def note_success(self) -> None:
+        """Note in the data folder that the backup is complete as of now."""
+        folder = str(self._folder.path.resolve())
+        if self._settings.data.is_dir():
+            note_success(
+                self._settings.data,
+                backup=Success(at=self._clock.now_us() / 1e6, entry=self.manifest.entries, folder=folder),
+            )
+
+    async def _copy(self, manifest: BackupManifest, on_progress: Progress) -> None:
+        if isinstance(self._source, TableBackup):
+            async for progress in self._source.copy(manifest):
+                on_progress(progress)
+        else:
+            for progress in self._source.copy(manifest):
+                on_progress(progress)
+                await asyncio.sleep(0)  # a signal may end it between two segments
+
+    def _described(self) -> BackupManifest:
+        """Return the manifest as the next commit has it, with the segments of the last one."""
+        return self._stamped(
+            msgspec.structs.replace(
+                self.manifest, network=self._network, acceptance=self._settings.acceptance, version=__version__
+            )
+        )
+
+    def _stamped(self, manifest: BackupManifest) -> BackupManifest:
+        now = datetime.fromtimestamp(self._clock.now_us() // 1_000_000, UTC)
+        return msgspec.structs.replace(manifest, made_at=now.isoformat().replace("+00:00", "Z"))
+
+    def _explain_errors(self) -> AbstractContextManager[None]:
+        entries = self.manifest.entries
+        kept = f"the backup up to entry {entries} is intact" if entries else "there is no backup yet"
+        return explain_disk_errors(self._folder.path, kept)
+
+
+@asynccontextmanager
+async def open_backup(
+    settings: Settings, path: Path, *, clock: Clock, secrets: str = "", files: FileSystem | None = None
+) -> AsyncIterator[NetworkBackup]:
+    """Open a backup folder for the network of these settings; ``secrets``: sealed, plain or none."""
+    keys = load_master_keys(settings)
+    mode = choose_secrets_mode(secrets, keys)
+    async with AsyncExitStack() as stack:
+        with explain_disk_errors(path, "nothing was copied"):
+            folder = BackupFolder.open(path, files)
+        stack.callback(folder.close)
+        source: SegmentBackup | TableBackup
+        if settings.acceptance == "shared":
+            journal = await PostgresJournal.open(settings.postgres)
+            stack.push_async_callback(journal.close)
+            source = TableBackup(journal, folder, settings.segment_bytes)
+            stack.callback(source.close)
+            network = await source.open()
+        else:
+            source = SegmentBackup(_require_journal(settings), folder)
+            stack.callback(source.close)
+            network = source.open()
+        copies = SecretCopies(settings.data, path, keys, mode)
+        yield NetworkBackup(
+            folder=folder, source=source, secrets=copies, network=network, settings=settings, clock=clock
+        )
+
+
+def _require_journal(settings: Settings) -> Path:
+    path = settings.data / JOURNAL_FOLDER
+    if settings.index == "memory" or not path.is_dir():
+        raise Misconfigured([f"there is no journal in {settings.data}; use --data for another folder"])
+    return path

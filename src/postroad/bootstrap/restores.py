@@ -1,0 +1,125 @@
+"""Restores a network from a backup: into a data folder, or into PostgreSQL.
+
+Rule: nothing is overwritten. The journal goes on with an entry that records the restore, unless nothing was lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from postroad.adapters.desk.shared import PACKAGE as DESK_PACKAGE
+from postroad.adapters.desk.shared_rebuild import Replay
+from postroad.adapters.journal.backup.contents import BackupContents
+from postroad.adapters.journal.backup.secret_files import read_secrets, write_private
+from postroad.adapters.journal.backup.to_segments import UNFINISHED_JOURNAL, restore_journal
+from postroad.adapters.journal.backup.to_table import restore_table
+from postroad.adapters.journal.postgres import PostgresJournal
+from postroad.adapters.journal.postgres_schema import migrate
+from postroad.adapters.journal.segments import RealFiles, SegmentSettings
+from postroad.bootstrap.backups import load_master_keys
+from postroad.bootstrap.settings import FILE, Settings
+from postroad.core.model.journal import BY_NETWORK, NetworkRestored, encode
+from postroad.errors import Misconfigured
+from postroad.ports import Clock, JournalHead, NewRecord
+
+ALLOWED_BEFORE = frozenset({FILE, "lost+found"})  # in a folder that a network is restored into
+MAX_REASON = 500
+SKIP_NUMBERS = 1_000
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RestorePlan:
+    """What is restored, and what the entry about it contains."""
+
+    contents: BackupContents
+    cut: int  # the last entry that is restored
+    skip_numbers: int = SKIP_NUMBERS
+    reason: str = ""
+    nothing_lost: bool = False  # the network has done nothing after the cut, so no entry is needed
+    with_secrets: bool = True
+
+    def recorder(self, clock: Clock) -> Callable[[JournalHead], NewRecord] | None:
+        """Return the function that makes the entry about the restore; None if there is nothing to record."""
+        if self.nothing_lost:
+            return None
+
+        def record(head: JournalHead) -> NewRecord:
+            entry = NetworkRestored(
+                at_us=clock.now_us(),
+                by=BY_NETWORK,
+                cut=head.seq,
+                chain=head.chain,
+                reason=self.reason[:MAX_REASON],
+                skip_numbers=self.skip_numbers,
+                backup=self.contents.manifest.entries,
+            )
+            return NewRecord(encode(entry), None)
+
+        return record
+
+
+async def restore_into_folder(
+    plan: RestorePlan, settings: Settings, clock: Clock, on_progress: Callable[[int], None]
+) -> JournalHead:
+    """Restore journal and secrets into the data folder of the settings, which must be empty; returns the journal's head."""
+    require_empty_folder(settings.data)
+    secrets = (
+        read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
+        if plan.with_secrets
+        else {}
+    )
+    RealFiles().make_directory(
+        settings.data / UNFINISHED_JOURNAL
+    )  # first, so that an interrupted restore is recognised
+    for name, text in secrets.items():
+        write_private(settings.data / name, text)
+    return await restore_journal(
+        plan.contents,
+        settings.data,
+        plan.cut,
+        record_restore=plan.recorder(clock),
+        settings=SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=0),
+        on_progress=on_progress,
+    )
+
+
+async def restore_into_postgres(
+    plan: RestorePlan, dsn: str, clock: Clock, on_progress: Callable[[int], None]
+) -> JournalHead:
+    """Restore the journal and the desk's tables into an empty database; returns the journal's head."""
+    journal = await PostgresJournal.open(dsn)
+    try:
+        async with journal.connections.use() as connection:
+            await migrate(connection, "desk", DESK_PACKAGE)
+        return await restore_table(
+            plan.contents,
+            journal,
+            plan.cut,
+            record_restore=plan.recorder(clock),
+            replay=Replay(),
+            on_progress=on_progress,
+        )
+    finally:
+        await journal.close()
+
+
+def restore_secrets(plan: RestorePlan, settings: Settings) -> list[str]:
+    """Write only the backup's secrets into the data folder of the settings; returns their names."""
+    require_empty_folder(settings.data)
+    secrets = read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
+    RealFiles().make_directory(settings.data)
+    for name, text in secrets.items():
+        write_private(settings.data / name, text)
+    return sorted(secrets)
+
+
+def require_empty_folder(data: Path) -> None:
+    """Raise Misconfigured if the folder contains anything but settings, or what an interrupted restore has left."""
+    if not data.exists():
+        return
+    names = {path.name for path in data.iterdir()} - ALLOWED_BEFORE
+    if names and UNFINISHED_JOURNAL not in names:
+        found = ", ".join(sorted(names)[:5])
+        raise Misconfigured([f"restore: {data} is not empty (it contains {found}); choose an empty folder"])

@@ -1,0 +1,200 @@
+"""`postroad backup` and `postroad restore` as an operator uses them: beside a running server, with and without a master key."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from shutil import copytree, ignore_patterns
+
+import pytest
+
+from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
+
+BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
+MASTER_KEY = "5e" * 32
+SECRET = "whsec_c2VjcmV0IG9mIEFjbWU"
+PRIVATE = "0o600"
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Served]:
+    """A running network with a few messages, and a push secret in a file."""
+    with served(tmp_path / "data") as network:
+        network.register(BUYER, SELLER)
+        hook = network.data / "push-secrets/Acme/hook"
+        hook.parent.mkdir(parents=True)
+        hook.write_text(SECRET)
+        with network.client(BUYER) as buyer:
+            for number in range(3):
+                buyer.post(to=SELLER, document=f"order {number}")
+        yield network
+
+
+def back_up(network: Served, folder: Path, *words: str | Path) -> dict[str, object]:
+    [found] = json_lines(succeeded("backup", folder, "--data", network.data, "--json", *words))
+    assert isinstance(found, dict)
+    return found
+
+
+def modes(folder: Path) -> dict[str, str]:
+    return {
+        str(path.relative_to(folder)): oct(path.stat().st_mode & 0o777)
+        for path in sorted(folder.rglob("*"))
+        if path.is_file() and path.suffix not in (".seg", ".lock") and path.name not in ("durable", "backup.json")
+    }
+
+
+@pytest.mark.req("O6")
+def test_back_up_verify_and_restore_beside_the_running_server(network: Served, tmp_path: Path) -> None:
+    folder, restored = tmp_path / "backup", tmp_path / "restored"
+    first = back_up(network, folder)
+    assert first["entries"] == first["new_entries"]
+    with network.client(BUYER) as buyer, network.client(SELLER) as seller:
+        leased = seller.poll(1, wait_s=10)[0]
+        buyer.post(to=SELLER, document="order 3")
+        second = back_up(network, folder)
+        assert second["new_entries"] == second["entries"] - first["entries"] > 0  # type: ignore[operator]
+        buyer.post(to=SELLER, document="after the backup")
+        told = succeeded("backup", "verify", folder, "--restore", "--data", network.data)
+        assert f"{second['entries']} entries, complete and unchanged\nhead {second['head']}" in told
+        assert "4 deliveries wait" in told
+        assert "not compared" not in told
+    status = json.loads((network.data / "backup-status.json").read_text())
+    assert status["backup"]["entry"] == status["verify"]["entry"] == second["entries"]
+    assert status["backup"]["folder"] == str(folder)
+    network.end()
+
+    told = succeeded("restore", folder, "--to", restored, "--reason", "a lost disk")
+    assert f"restored entries 1 to {second['entries']} of {second['entries']} into {restored}" in told
+    with served(restored) as again:
+        with again.client(SELLER) as seller:
+            assert seller.acknowledge(leased).settled[0].code == "", "tokens from before the backup stay valid"
+            found = seller.poll(10, wait_s=10)
+            assert [message.possible_duplicate for message in found] == [True] * 3
+        entries = json_lines(succeeded("head", "--data", restored, "--json"))[0]["entries"]
+        assert entries > second["entries"]  # type: ignore[operator]
+    assert (restored / "push-secrets/Acme/hook").read_text() == SECRET
+
+
+@pytest.mark.req("O6")
+def test_without_a_master_key_secrets_are_private_files_and_a_warning_says_so(network: Served, tmp_path: Path) -> None:
+    done = postroad("backup", tmp_path / "backup", "--data", network.data)
+    assert done.returncode == 0, done.stderr
+    assert "contains 3 secret files that are not sealed, because no master key is set (master_key_file)" in done.stderr
+    wanted = dict.fromkeys(("operator.key", "push-secrets/Acme/hook", "token.secret"), PRIVATE)
+    assert modes(tmp_path / "backup") == wanted
+    assert back_up(network, tmp_path / "backup", "--secrets", "none")["secrets"] == "none"
+    assert modes(tmp_path / "backup") == {}
+    refused = postroad("backup", tmp_path / "backup", "--secrets", "sealed", "--data", network.data)
+    assert (refused.returncode, "set master_key_file" in refused.stderr) == (1, True)
+
+
+@pytest.mark.req("O6", "O9")
+def test_with_a_master_key_secrets_are_sealed(network: Served, tmp_path: Path) -> None:
+    key, folder = tmp_path / "master.key", tmp_path / "backup"
+    key.write_text(MASTER_KEY)
+    back_up(network, folder)  # before there was a key
+    with_key = ("--set", f"master_key_file={key}")
+    assert back_up(network, folder, *with_key)["secrets"] == "sealed"
+    assert modes(folder) == {"backup.secrets": PRIVATE}
+    contents = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
+    for name in ("token.secret", "operator.key", "push-secrets/Acme/hook"):
+        assert (network.data / name).read_bytes().strip() not in contents
+    without = postroad("restore", folder, "--to", tmp_path / "one")
+    assert (without.returncode, "are sealed; set master_key_file" in without.stderr) == (1, True)
+    wrong = postroad("restore", folder, "--to", tmp_path / "one", "--set", f"master_key={'6f' * 32}")
+    assert (wrong.returncode, "It was sealed with the key" in wrong.stderr) == (1, True)
+    assert not (tmp_path / "one").exists()
+    succeeded("restore", folder, "--to", tmp_path / "one", *with_key)
+    assert (tmp_path / "one/token.secret").read_text() == (network.data / "token.secret").read_text()
+    assert modes(tmp_path / "one")["push-secrets/Acme/hook"] == PRIVATE
+    told = succeeded("restore", folder, "--to", tmp_path / "two", "--no-secrets", "--json")
+    assert json.loads(told)["secrets"] is False
+    assert not (tmp_path / "two/token.secret").exists()
+
+
+@pytest.mark.req("O6")
+def test_restore_to_an_entry_or_a_time(network: Served, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    entries = back_up(network, folder)["entries"]
+    assert isinstance(entries, int)
+    for number, until in enumerate(("2", "0s")):
+        [told] = json_lines(succeeded("restore", folder, "--to", tmp_path / str(number), "--until", until, "--json"))
+        assert told["entries"] == (2 if until == "2" else entries)
+        assert f"{told['entries'] + 1} entries, complete" in succeeded(
+            "verify", "--data", tmp_path / str(number), "--head", told["head"]
+        )
+    for until, why in (("99999", "is outside"), ("2020-01-01T00:00:00Z", "is outside"), ("soon", "is not a time")):
+        done = postroad("restore", folder, "--to", tmp_path / "none", "--until", until)
+        assert (done.returncode > 0, why in done.stderr) == (True, True), done.stderr
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.req("O6")
+def test_restore_overwrites_nothing(network: Served, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    back_up(network, folder)
+    before = {path: path.read_bytes() for path in network.data.rglob("*.secret")}
+    done = postroad("restore", folder, "--to", network.data)
+    assert done.returncode == 1
+    assert "is not empty (it contains " in done.stderr
+    assert before == {path: path.read_bytes() for path in network.data.rglob("*.secret")}
+    settings = tmp_path / "fresh/postroad.toml"
+    settings.parent.mkdir()
+    settings.write_text("port = 9999\n")
+    succeeded("restore", folder, "--to", settings.parent)
+    unfinished = tmp_path / "unfinished"
+    (unfinished / "journal.part").mkdir(parents=True)
+    (unfinished / "token.secret").write_text("half")
+    succeeded("restore", folder, "--to", unfinished)
+    assert (unfinished / "token.secret").read_text() == (network.data / "token.secret").read_text()
+
+
+@pytest.mark.req("O6")
+def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path, postgres_database: str) -> None:
+    """After a stop nothing is lost, so the head stays the same from store to store, and nothing is marked."""
+    folder, shared = tmp_path / "backup", tmp_path / "shared"
+    network.end()
+    head = back_up(network, folder)["head"]
+    [told] = json_lines(
+        succeeded("restore", folder, "--to-postgres", postgres_database, "--to", shared, "--nothing-lost", "--json")
+    )
+    assert (told["head"], told["secrets"]) == (head, True)
+    secret = (shared / "token.secret").read_text().strip()
+    store = ("--set", "acceptance=shared", "--set", "index=postgres", "--set", f"postgres={postgres_database}")
+    store = (*store, "--set", f"secret={secret}")
+    with served(shared, *store) as again, again.client(SELLER) as seller:
+        found = seller.poll(10, wait_s=10)
+        assert [message.possible_duplicate for message in found] == [False] * 3
+        seller.acknowledge(*found[:2])
+    second = back_up(Served(data=shared), tmp_path / "second", *store)
+    told = succeeded("backup", "verify", tmp_path / "second", "--restore", "--data", shared, *store)
+    assert f"{second['entries']} entries, complete and unchanged" in told
+    succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost", "--no-secrets")
+    (tmp_path / "local/token.secret").write_text(secret)
+    with served(tmp_path / "local") as local, local.client(SELLER) as seller:
+        assert len(seller.poll(10, wait_s=10)) == 1
+    refused = postroad("restore", folder, "--to-postgres", postgres_database)
+    assert (refused.returncode, "already has a journal with" in refused.stderr) == (1, True)
+
+
+def test_what_is_no_network_or_no_backup_is_named(tmp_path: Path) -> None:
+    for words, why in (
+        (("backup", tmp_path / "backup", "--data", tmp_path / "none"), "there is no journal in"),
+        (("backup", "verify", tmp_path), "has no backup.json, so it is not a complete backup"),
+        (("restore", tmp_path, "--to", tmp_path / "data"), "has no backup.json"),
+    ):
+        done = postroad(*words)
+        assert (done.returncode, why in done.stderr) == (1, True), done.stderr
+    done = postroad("restore", tmp_path)
+    assert (done.returncode, "name an empty data folder with --to" in done.stderr) == (2, True)
+
+
+@pytest.mark.req("O6")
+def test_a_plain_copy_of_a_stopped_data_folder_still_opens(network: Served, tmp_path: Path) -> None:
+    """The backup that earlier versions documented."""
+    network.end()
+    copytree(network.data, tmp_path / "copy", ignore=ignore_patterns("index.sqlite*", "url"))
+    with served(tmp_path / "copy") as again, again.client(SELLER) as seller:
+        assert [message.possible_duplicate for message in seller.poll(10, wait_s=10)] == [False] * 3

@@ -289,15 +289,122 @@ class Passwords(Protocol):
 
 
 class Secrets(Protocol):
-    """The secrets that service profiles refer to, as the operator stores them; services cannot name each other's secrets."""
+    """The secrets that service profiles refer to; services cannot name each other's secrets."""
+
+    async def prepare(self, service: Service) -> None:
+        """Read the stored secrets that the service refers to, so that ``secret`` returns the versions in force now."""
+        ...
 
     def secret(self, service: Service, reference: str) -> str:
-        """Resolve ``env:NAME`` or ``file:PATH``; raises Misconfigured if it is missing or belongs to another service."""
+        """Resolve ``env:NAME``, ``file:PATH`` or ``secret:NAME``; raises Misconfigured if it is missing or not the service's.
+
+        ``secret:NAME`` needs ``prepare`` before.
+        """
         ...
 
     def file(self, service: Service, reference: str) -> str:
         """Return the path that ``file:PATH`` refers to; raises Misconfigured like ``secret``."""
         ...
+
+    def check(self, service: Service, reference: str) -> None:
+        """Raise Misconfigured if the secret is missing, without reading a stored one."""
+        ...
+
+
+class StoredSecret(NamedTuple):
+    """One version of a secret, sealed; ``organization`` and ``name`` are in lower case."""
+
+    organization: str
+    service: str  # GCID; empty: for all services of the organization
+    name: str
+    version: int
+    digest: str  # SHA-256 of the sealed bytes, in hex
+    sealed: bytes  # empty in lists
+    is_active: bool  # the journal has recorded this version
+    staged_at_us: int
+
+
+class WrappedDataKey(NamedTuple):
+    """The data key of an organization, sealed with a master key."""
+
+    organization: str  # in lower case
+    wrapped: bytes
+
+
+class StoredTokenKey(NamedTuple):
+    """A key of delivery tokens, sealed with a master key."""
+
+    id: str
+    wrapped: bytes  # empty: the network's base key, which is not stored here
+    added_at_us: int
+    from_seq: int | None  # the first journal entry whose deliveries get tokens from this key; None: not used yet
+    signs_at_us: int | None  # when ``from_seq`` was chosen
+    overlap_to_seq: int | None  # up to this entry the key before is accepted, too; None: not known yet
+
+
+class SecretStore(Protocol):
+    """Stores sealed secrets and the keys that seal them; nothing in it can be read without the master key.
+
+    A secret is staged, then recorded in the journal, then activated; each call is atomic and durable.
+    """
+
+    async def load_meta(self, name: str) -> str:
+        """Return a value of the store; empty if it is not set."""
+        ...
+
+    async def add_meta(self, name: str, value: str) -> str:
+        """Set a value unless it is set already; returns the value that is stored."""
+        ...
+
+    async def set_meta(self, name: str, value: str) -> None: ...
+
+    async def find_data_key(self, organization: str) -> WrappedDataKey | None: ...
+
+    async def add_data_key(self, key: WrappedDataKey) -> WrappedDataKey:
+        """Store the key unless the organization has one; returns the one that is stored."""
+        ...
+
+    async def list_data_keys(self, after: str, limit: int) -> list[WrappedDataKey]:
+        """Return data keys by organization, after the given one."""
+        ...
+
+    async def rewrap_data_key(self, before: WrappedDataKey, wrapped: bytes) -> None:
+        """Replace the wrapping of a data key, unless another node has done so."""
+        ...
+
+    async def find_secrets(self, organization: str, service: str, name: str) -> list[StoredSecret]:
+        """Return all versions of a secret, oldest first; usually there is one."""
+        ...
+
+    async def list_secrets(self, organization: str = "") -> list[StoredSecret]:
+        """Return all versions of all secrets, of one organization if it is given, without the sealed bytes."""
+        ...
+
+    async def stage(self, secret: StoredSecret) -> bool:
+        """Store a version that is not active yet; returns False if this version exists."""
+        ...
+
+    async def activate(self, secret: StoredSecret) -> None:
+        """Put a version in force, and remove all older ones."""
+        ...
+
+    async def discard(self, secret: StoredSecret) -> None:
+        """Remove a version that is not active."""
+        ...
+
+    async def remove(self, secret: StoredSecret) -> None:
+        """Remove this version and all older ones."""
+        ...
+
+    async def list_token_keys(self) -> list[StoredTokenKey]:
+        """Return the keys of delivery tokens, oldest first."""
+        ...
+
+    async def save_token_key(self, key: StoredTokenKey) -> None: ...
+
+    async def remove_token_key(self, key_id: str) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Resolver(Protocol):

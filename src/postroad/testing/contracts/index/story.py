@@ -39,6 +39,7 @@ from postroad.testing.contracts.index.story_batches import (
     BATCHES,
 )
 from postroad.testing.contracts.index.story_billing import BILLING
+from postroad.testing.contracts.index.story_secrets import SECRETS
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
 LATER = 2**62  # a number after all others, to begin a page that shows the newest
@@ -263,4 +264,5 @@ STORY: list[Entry] = [
     DeliveriesReleased(39_000, "network", BANK, "2 were waiting", WAITING, 1),
     *BATCHES,
     *BILLING,
+    *SECRETS,
 ]

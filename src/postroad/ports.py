@@ -20,6 +20,7 @@ from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry
 from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
+from postroad.core.model.stored_secrets import StoredSecret, StoredTokenKey, WrappedDataKey
 from postroad.core.projection.tables import Changes
 from postroad.core.schemas.schema import DocumentFault, Schema
 from postroad.errors import Unavailable
@@ -309,37 +310,6 @@ class Secrets(Protocol):
     def check(self, service: Service, reference: str) -> None:
         """Raise Misconfigured if the secret is missing, without reading a stored one."""
         ...
-
-
-class StoredSecret(NamedTuple):
-    """One version of a secret, sealed; ``organization`` and ``name`` are in lower case."""
-
-    organization: str
-    service: str  # GCID; empty: for all services of the organization
-    name: str
-    version: int
-    digest: str  # SHA-256 of the sealed bytes, in hex
-    sealed: bytes  # empty in lists
-    is_active: bool  # the journal has recorded this version
-    staged_at_us: int
-
-
-class WrappedDataKey(NamedTuple):
-    """The data key of an organization, sealed with a master key."""
-
-    organization: str  # in lower case
-    wrapped: bytes
-
-
-class StoredTokenKey(NamedTuple):
-    """A key of delivery tokens, sealed with a master key."""
-
-    id: str
-    wrapped: bytes  # empty: the network's base key, which is not stored here
-    added_at_us: int
-    from_seq: int | None  # the first journal entry whose deliveries get tokens from this key; None: not used yet
-    signs_at_us: int | None  # when ``from_seq`` was chosen
-    overlap_to_seq: int | None  # up to this entry the key before is accepted, too; None: not known yet
 
 
 class SecretStore(Protocol):

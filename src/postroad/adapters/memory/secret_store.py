@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.ports import StoredSecret, StoredTokenKey, WrappedDataKey
+from postroad.core.model.stored_secrets import StoredSecret, StoredTokenKey, WrappedDataKey
 
 _Place = tuple[str, str, str]
 

@@ -50,15 +50,15 @@ class SqliteSecretStore(SqlSecretStore):
 
     def _run_now(self, statements: tuple[Statement, ...]) -> Rows:
         try:
+            rows: Rows = []
             with self._connection:
-                rows: Rows = []
                 for name, parameters in statements:
                     rows = list(self._connection.execute(SQLITE_SQL[name], parameters))
-                return rows
         except apsw.FullError as error:
             raise Unavailable("storage.full", f"{self._path} cannot be written; free disk space") from error
         except apsw.Error as error:
             raise Unavailable("storage.failed", f"{self._path}: {error}") from error
+        return rows
 
     async def close(self) -> None:
         async with self._lock:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from postroad.adapters.journal.postgres_schema import load_named_statements
-from postroad.ports import StoredSecret, StoredTokenKey, WrappedDataKey
+from postroad.core.model.stored_secrets import StoredSecret, StoredTokenKey, WrappedDataKey
 
 PACKAGE = "postroad.adapters.secret_store"
 POSTGRES_SQL = load_named_statements(PACKAGE, "secrets.sql")
@@ -56,12 +56,12 @@ class SqlSecretStore(ABC):
     async def find_secrets(self, organization: str, service: str, name: str) -> list[StoredSecret]:
         rows = await self._run(("find", (organization, service, name)))
         return [
-            StoredSecret(*row[:5], sealed=bytes(row[5]), is_active=bool(row[6]), staged_at_us=row[7]) for row in rows
+            StoredSecret(row[0], row[1], row[2], row[3], row[4], bytes(row[5]), bool(row[6]), row[7]) for row in rows
         ]
 
     async def list_secrets(self, organization: str = "") -> list[StoredSecret]:
         rows = await self._run(("list_of", (organization,)) if organization else ("list", ()))
-        return [StoredSecret(*row[:5], sealed=b"", is_active=bool(row[5]), staged_at_us=row[6]) for row in rows]
+        return [StoredSecret(row[0], row[1], row[2], row[3], row[4], b"", bool(row[5]), row[6]) for row in rows]
 
     async def stage(self, secret: StoredSecret) -> bool:
         values = (*_place(secret), secret.version, secret.digest, secret.sealed, secret.staged_at_us)

@@ -18,9 +18,10 @@ import msgspec
 from postroad.core.model.billing_entries import FIRST_VERSION, BillingJournalEntry, record_value
 from postroad.core.model.configuration_objects import LARGE_KINDS, object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
+from postroad.core.model.secret_entries import SECRET, SecretChanged, secret_object
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
-from postroad.core.projection.unique_keys import billing_keys, version_key
+from postroad.core.projection.unique_keys import billing_keys, secret_version_key, version_key
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step, run_to_completion, submit_step
 from postroad.ports import Clock, Committed, Conflict, Desk, IndexReader, JournalStep
@@ -122,6 +123,20 @@ class Configuration:
                 if isinstance(outcome, Unavailable):
                     raise outcome
             return [entry for entry, _ in written]
+
+    async def record_secret(self, decide: Callable[[Directory], SecretChanged]) -> Directory:
+        """Record that a secret was set or removed, as decided on the current directory; raises Refused on a conflict."""
+        return await run_to_completion(self._record_secret(decide))
+
+    async def _record_secret(self, decide: Callable[[Directory], SecretChanged]) -> Directory:
+        async with self._lock:
+            entry = decide(self._directory)
+            outcome = await commit_step(self._desk, JournalStep(entry, keys=(secret_version_key(entry),), reserve=True))
+            if isinstance(outcome, Conflict):
+                raise _conflict(f"secret {entry.name}")
+            key, value = secret_object(entry)
+            self._become([ObjectChange(SECRET, key, entry.version, value)], outcome.seq)
+            return self._directory
 
     def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
         self._directory = directory = self._directory.changed(changes, version)

@@ -32,7 +32,10 @@ class NetworkSecrets:
     def secret(self, service: Service, reference: str) -> str:
         if not reference.startswith(STORED):
             return self._operators.secret(service, reference)
-        return self._stored(reference).recall(service, reference.removeprefix(STORED))
+        text = self._stored(reference).recall(service, reference.removeprefix(STORED)).strip()
+        if not text:
+            raise Misconfigured([f"{reference} is empty"])
+        return text
 
     def file(self, service: Service, reference: str) -> str:
         return self._operators.file(service, reference)

@@ -11,7 +11,7 @@ from postroad.adapters.memory.secret_store import MemorySecretStore
 from postroad.adapters.secret_store.postgres import PostgresSecretStore
 from postroad.adapters.secret_store.sqlite import FILE, SqliteSecretStore
 from postroad.errors import Misconfigured
-from postroad.ports import SecretStore
+from postroad.flow.registries.secret_store import SecretStore
 from postroad.testing.contracts.secret_store.contract import SecretStoreContract
 
 

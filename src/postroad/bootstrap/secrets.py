@@ -25,9 +25,10 @@ from postroad.flow.network import Network
 from postroad.flow.registries.network_secrets import NetworkSecrets
 from postroad.flow.registries.secret_keys import SecretKeys
 from postroad.flow.registries.secret_reader import SecretReader
+from postroad.flow.registries.secret_store import SecretStore
 from postroad.flow.registries.secret_vault import SecretVault
 from postroad.flow.registries.token_keys import TokenKeyRing
-from postroad.ports import Secrets, SecretStore
+from postroad.ports import Secrets
 
 SECRETS_FOLDER = "push-secrets"
 

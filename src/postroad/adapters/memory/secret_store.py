@@ -8,7 +8,7 @@ _Place = tuple[str, str, str]
 
 
 class MemorySecretStore:
-    """Implements ``postroad.ports.SecretStore``; everything is lost with the process."""
+    """Implements ``SecretStore``; everything is lost with the process."""
 
     def __init__(self) -> None:
         self._meta: dict[str, str] = {}

@@ -22,7 +22,7 @@ Rows = list[Sequence[Any]]
 
 
 class SqlSecretStore(ABC):
-    """Implements ``postroad.ports.SecretStore`` on any database that runs the named statements."""
+    """Implements ``SecretStore`` on any database that runs the named statements."""
 
     @abstractmethod
     async def _run(self, *statements: Statement) -> Rows:
@@ -55,13 +55,11 @@ class SqlSecretStore(ABC):
 
     async def find_secrets(self, organization: str, service: str, name: str) -> list[StoredSecret]:
         rows = await self._run(("find", (organization, service, name)))
-        return [
-            StoredSecret(row[0], row[1], row[2], row[3], row[4], bytes(row[5]), bool(row[6]), row[7]) for row in rows
-        ]
+        return [StoredSecret._make((*row[:5], bytes(row[5]), bool(row[6]), row[7])) for row in rows]
 
     async def list_secrets(self, organization: str = "") -> list[StoredSecret]:
         rows = await self._run(("list_of", (organization,)) if organization else ("list", ()))
-        return [StoredSecret(row[0], row[1], row[2], row[3], row[4], b"", bool(row[5]), row[6]) for row in rows]
+        return [StoredSecret._make((*row[:5], b"", bool(row[5]), row[6])) for row in rows]
 
     async def stage(self, secret: StoredSecret) -> bool:
         values = (*_place(secret), secret.version, secret.digest, secret.sealed, secret.staged_at_us)

@@ -20,7 +20,7 @@ from postroad.client.blocking.bindings import Bindings
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
 from postroad.client.blocking.runner import ConversationRunner, Function
-from postroad.client.blocking.secrets import Secrets
+from postroad.client.blocking.secrets import StoredSecrets
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
 from postroad.client.consumer import build_answer, consume
@@ -298,9 +298,9 @@ class Client:
         return DeadLetters(self._talks, self._run)
 
     @property
-    def secrets(self) -> Secrets:
+    def secrets(self) -> StoredSecrets:
         """The secrets API: set, list and remove secrets; operators rotate the network's keys."""
-        return Secrets(self._talks, self._run)
+        return StoredSecrets(self._talks, self._run)
 
     # ---- trust
 

@@ -11,7 +11,7 @@ from postroad.client.secrets import SecretConversations
 from postroad.core.resources.secrets import MasterKeyRotated, NetworkKeysView, SecretView, TokenKeyView
 
 
-class Secrets:
+class StoredSecrets:
     """Stored secrets of organizations and services; ``client.secrets``."""
 
     def __init__(self, talks: Conversations, run: RunConversation) -> None:

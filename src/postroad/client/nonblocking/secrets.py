@@ -10,7 +10,7 @@ from postroad.client.secrets import SecretConversations
 from postroad.core.resources.secrets import MasterKeyRotated, NetworkKeysView, SecretView, TokenKeyView
 
 
-class AsyncSecrets:
+class AsyncStoredSecrets:
     """Stored secrets of organizations and services; ``client.secrets``."""
 
     def __init__(self, talks: Conversations, run: AsyncRunConversation) -> None:

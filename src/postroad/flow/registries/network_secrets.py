@@ -1,6 +1,6 @@
 """The secrets that profiles refer to: those of the operator, and those that owners have stored in the network.
 
-Rule: ``secret:NAME`` is the service's own secret of this name, or else its organization's; never another organization's.
+Rule: ``secret:NAME`` is the service's own secret NAME, or else its organization's; never another organization's.
 """
 
 from __future__ import annotations

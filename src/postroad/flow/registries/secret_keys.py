@@ -20,7 +20,8 @@ from postroad.core.identity.sealing import (
 )
 from postroad.core.model.stored_secrets import StoredTokenKey, WrappedDataKey
 from postroad.errors import Misconfigured
-from postroad.ports import Randomness, SecretStore
+from postroad.flow.registries.secret_store import SecretStore
+from postroad.ports import Randomness
 
 NETWORK, MASTER = "network", "master"  # values of the store: the network's ID, and the ID of the master key in use
 NETWORK_ID_BYTES = 16
@@ -68,7 +69,8 @@ class SecretKeys:
     async def seal(self, text: bytes, organization: str, *context: str) -> bytes:
         """Seal a text with the data key of the organization, which is created at the first use."""
         key = await self._find_data_key(organization) or await self._create_data_key(organization)
-        return seal(key, text, self._nonce(), "secret", self._network_id, organization, *context)
+        owner = ("secret", self._network_id, organization)
+        return seal(key, text, self._nonce(), *owner, *context)
 
     async def unseal(self, sealed: bytes, organization: str, *context: str) -> bytes:
         """Return the text; raises UnsealError."""

@@ -16,7 +16,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.model.stored_secrets import KnownSecret, StoredSecret, find_current
 from postroad.errors import Misconfigured
 from postroad.flow.registries.secret_keys import SecretKeys
-from postroad.ports import SecretStore
+from postroad.flow.registries.secret_store import SecretStore
 
 Scope = tuple[str, str, str]  # organization, GCID of the service or empty, name
 
@@ -44,7 +44,7 @@ class SecretReader:
         self._changes = 0
 
     async def prepare(self, service: Service, name: str) -> None:
-        """Read the service's own secret of this name, and its organization's, for ``recall``."""
+        """Read the service's own secret NAME, and its organization's, for ``recall``."""
         for scope in list_scopes(service, name):
             known = self._read.get(scope)
             if self._is_shared or known is None or known.changes != self._changes:

@@ -20,7 +20,8 @@ from postroad.flow.plumbing import WaitUntilIndexed
 from postroad.flow.registries.configuration import Configuration
 from postroad.flow.registries.secret_keys import SecretKeys
 from postroad.flow.registries.secret_reader import Scope, SecretReader, place_of
-from postroad.ports import Clock, SecretStore
+from postroad.flow.registries.secret_store import SecretStore
+from postroad.ports import Clock
 
 ABANDONED_AFTER_US = 60_000_000  # on a shared network, another node may still be setting a younger version
 

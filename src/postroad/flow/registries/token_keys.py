@@ -17,7 +17,7 @@ from postroad.core.model.stored_secrets import StoredTokenKey
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.secret_keys import SecretKeys
-from postroad.ports import SecretStore
+from postroad.flow.registries.secret_store import SecretStore
 
 FOLLOW_S = 1.0
 SPREAD_US = 10_000_000  # ten times FOLLOW_S

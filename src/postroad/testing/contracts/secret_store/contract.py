@@ -12,7 +12,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 
 from postroad.core.model.stored_secrets import StoredSecret, StoredTokenKey, WrappedDataKey
-from postroad.ports import SecretStore
+from postroad.flow.registries.secret_store import SecretStore
 
 FIRST = StoredSecret("acme", "", "hook", 1, "ab" * 32, b"\x00sealed\xff", is_active=False, staged_at_us=7)
 SECOND = FIRST._replace(version=2, sealed=b"other", digest="cd" * 32)

@@ -27,7 +27,7 @@ from postroad.flow.registries.secret_keys import SecretKeys
 from postroad.flow.registries.secret_reader import SecretReader
 from postroad.flow.registries.secret_store import SecretStore
 from postroad.flow.registries.secret_vault import SecretVault
-from postroad.flow.registries.token_keys import TokenKeyRing
+from postroad.flow.registries.token_keys import SPREAD_US, TokenKeyRing
 from postroad.ports import Secrets
 
 SECRETS_FOLDER = "push-secrets"
@@ -83,6 +83,7 @@ async def open_token_ring(
         base_key,
         leads,
         is_shared=settings.acceptance == "shared",
+        spread_us=SPREAD_US,
     )
     await ring.load()
     return ring

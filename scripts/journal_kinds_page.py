@@ -40,6 +40,7 @@ MEANINGS = {
     "copy": "which copy of the message, counted from 0",
     "delay_s": "not handed out again for so many seconds",
     "deliveries": "numbers of the deliveries",
+    "digest": "SHA-256 of the sealed bytes, in hex; empty: removed",
     "delivery": "number of the delivery",
     "detail": "in words",
     "duration_ms": "how long it took, in milliseconds",
@@ -73,6 +74,9 @@ MEANINGS = {
     "value": "the object; none = removed",
     "version": "version of the object, counted from 1",
     "what": "what was done or tried",
+    "SecretChanged.name": "its name",
+    "SecretChanged.organization": "whose it is",
+    "SecretChanged.version": "number of its version, which is never used again",
     # where the same name means something else
     "Context.id": "number of the invocation",
     "Context.parent": "number of the invocation that brought it in",

@@ -344,14 +344,25 @@ class Passwords(Protocol):
 
 
 class Secrets(Protocol):
-    """The secrets that service profiles refer to, as the operator stores them; services cannot name each other's secrets."""
+    """The secrets that service profiles refer to; services cannot name each other's secrets."""
+
+    async def prepare(self, service: Service) -> None:
+        """Read the stored secrets that the service refers to, so that ``secret`` returns the versions in force now."""
+        ...
 
     def secret(self, service: Service, reference: str) -> str:
-        """Resolve ``env:NAME`` or ``file:PATH``; raises Misconfigured if it is missing or belongs to another service."""
+        """Resolve ``env:NAME``, ``file:PATH`` or ``secret:NAME``; raises Misconfigured if it is missing or not the service's.
+
+        ``secret:NAME`` needs ``prepare`` before.
+        """
         ...
 
     def file(self, service: Service, reference: str) -> str:
         """Return the path that ``file:PATH`` refers to; raises Misconfigured like ``secret``."""
+        ...
+
+    def check(self, service: Service, reference: str) -> None:
+        """Raise Misconfigured if the secret is missing, without reading a stored one."""
         ...
 
 

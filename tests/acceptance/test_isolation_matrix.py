@@ -74,6 +74,10 @@ BODIES: dict[tuple[str, str], Any] = {
     ("PUT", "/v1/organizations/{organization}/members/{email}"): {"role": "viewer"},
     ("POST", "/v1/organizations/{organization}/members/{email}/invitation"): None,
     ("POST", "/v1/organizations/{organization}/confirmations/{credential}"): None,
+    ("PUT", "/v1/organizations/{organization}/secrets/{name}"): {"value": "a secret"},
+    ("PUT", "/v1/services/{service}/secrets/{name}"): {"value": "a secret"},
+    ("POST", "/v1/keys/rotate-master"): None,
+    ("POST", "/v1/keys/rotate-token"): None,
     ("POST", "/v1/services"): {"organization": "{organization}", "name": "Fresh"},
     ("PUT", "/v1/services/{service}"): {"name": "Renamed", "visibility": "public"},
     ("PUT", "/v1/services/{service}/suspension"): {"reason": "abuse"},
@@ -213,6 +217,10 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
     )  # fmt: skip
     saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request, invoice)]
     await asked.running.network.configuration.change("test", saved)
+    vault = asked.running.network.vault
+    assert vault is not None
+    for scope in ("", service.gcid):
+        await vault.set("test", (house, scope, name), f"secret of {house}", lambda directory: None)
     handle = f"handle-of-{house}"
     message = Message(to=(Recipient(f"{house}/Public"),), parts=(part,), handle=handle)
     posted = await asked.running.network.post(sender, message)
@@ -279,6 +287,7 @@ def state(asked: Asked) -> Any:
         directory.cookies,
         dict(directory.bindings),
         dict(directory.support),
+        dict(directory.secrets),
         directory.billing,
     )
 
@@ -365,7 +374,7 @@ async def test_what_is_ones_own_is_found_by_the_same(asked: Asked, who: str) -> 
 async def test_lists_hold_nothing_private_of_others(asked: Asked, who: str) -> None:
     foreign = await objects_of(asked, "Birch", "service of B")
     hidden = [foreign.service, foreign.session, foreign.email, foreign.key_id, foreign.credential, "payload of Birch",
-              "cookie of Birch", foreign.batch, "key of Birch", "words of Birch", foreign.number]  # fmt: skip
+              "cookie of Birch", "secret of Birch", foreign.batch, "key of Birch", "words of Birch", foreign.number]  # fmt: skip
     for method, path in GUARDED:
         if method == "GET" and "{" not in path:
             response = await asked.ask(who, method, path)
@@ -573,7 +582,7 @@ async def test_secrets_are_in_no_answer_and_in_no_log(asked: Asked, caplog: pyte
         await asked.ask(who, "GET", "/v1/configuration", Accept="application/yaml")
     credentials = asked.running.network.directory.credentials.values()
     kept = [item.secret for item in credentials if item.kind is not CredentialKind.CERTIFICATE]
-    secrets = [canary, *shown, *asked.keys.values(), *kept]
+    secrets = [canary, "secret of Aster", *shown, *asked.keys.values(), *kept]
     told = "\n".join(response.text for response in asked.seen)
     assert [secret for secret in secrets if secret in told] == []
     assert [secret for secret in secrets if secret in caplog.text] == []

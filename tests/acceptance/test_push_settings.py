@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from postroad.bootstrap.pushes import find_unreachable_services
+from postroad.bootstrap.secrets import open_operator_secrets
 from postroad.bootstrap.settings import Settings
 from postroad.client import Access, Client
 from postroad.core.model.directory import DeliveryMode, Push, PushAuthentication, Service
@@ -57,7 +58,8 @@ def test_push_settings_are_checked_before_a_message_depends_on_them(tmp_path: Pa
 async def test_doctor_names_services_that_cannot_be_reached() -> None:
     push = Push(url="https://127.0.0.1/in", authentication=PushAuthentication.NONE)
     service = Service(gcid="0" * 16, organization="Acme", name="Supply", delivery=DeliveryMode.PUSH, push=push)
-    [(found, told)] = await find_unreachable_services(Settings(), [service])
+    [(found, told)] = await find_unreachable_services(Settings(), open_operator_secrets(Settings()), [service])
     assert found is service
     assert told.startswith("push/url: 127.0.0.1 cannot be pushed to")
-    assert await find_unreachable_services(Settings(push_allow_private=("127.0.0.0/8",)), [service]) == []
+    allowing = Settings(push_allow_private=("127.0.0.0/8",))
+    assert await find_unreachable_services(allowing, open_operator_secrets(allowing), [service]) == []

@@ -49,7 +49,9 @@ def fresh_demo(tmp_path: Path) -> Iterator[Demo]:
 @contextmanager
 def playing(data: Path) -> Iterator[Demo]:
     command = [*PROGRAM, "demo", "--data", str(data), "--port", str(free_port())]
-    process = Preloaded(command, stdout=subprocess.PIPE, text=True, env=clean_environment())
+    process = Preloaded(
+        command, stdout=subprocess.PIPE, text=True, env=clean_environment() | {"POSTROAD_MASTER_KEY": "0d" * 32}
+    )
     assert process.stdout is not None
     url = link = ""
     for line in process.stdout:

@@ -44,6 +44,7 @@ from postroad.flow.push.stage import PushStage
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.ports import Pusher
 from postroad.testing import Scenario, make_part
+from postroad.testing.fixed_secrets import FixedSecrets
 from tests.samples.as2_parties import NOW
 from tests.samples.cms_people import clerk, partner
 from tests.waiting import WITHIN_S, eventually_async
@@ -106,7 +107,7 @@ def sent_by_acme(
     )
 
 
-class OneKey:
+class OneKey(FixedSecrets):
     """Secrets of an operator who has put one file into place."""
 
     def __init__(self) -> None:

@@ -13,13 +13,20 @@ from postroad.core.model.directory import Service
 from postroad.errors import Misconfigured
 
 VARIABLE = "PUSH_SECRET_"  # then the GCID, then anything
-SECRET_BYTES = 65_536  # a file may hold several keys with their certificates
+MAX_SECRET_BYTES = 65_536  # a file may hold several keys with their certificates
 
 
 class OperatorsSecrets:
     def __init__(self, folder: Path, environment: Mapping[str, str]) -> None:
         self._folder = folder
         self._environment = environment
+
+    async def prepare(self, service: Service) -> None:
+        """Nothing is read ahead: variables and files are read when they are used."""
+
+    def check(self, service: Service, reference: str) -> None:
+        """Raise Misconfigured if the secret is missing."""
+        self.secret(service, reference)
 
     def secret(self, service: Service, reference: str) -> str:
         kind, _, name = reference.partition(":")
@@ -36,7 +43,7 @@ class OperatorsSecrets:
         kind, _, name = reference.partition(":")
         if kind != "file":
             raise Misconfigured(
-                ["push.secretFrom must be the location of the secret: file:NAME or env:PUSH_SECRET_GCID…"]
+                ["push.secretFrom must be the location of the secret: secret:NAME, file:NAME or env:PUSH_SECRET_GCID…"]
             )
         own = (self._folder / service.organization).resolve()
         path = (own / name).resolve()
@@ -58,6 +65,6 @@ class OperatorsSecrets:
 def _text(path: Path, reference: str) -> str:
     try:
         with path.open(encoding="utf-8") as file:
-            return file.read(SECRET_BYTES).strip()
+            return file.read(MAX_SECRET_BYTES).strip()
     except (OSError, UnicodeDecodeError):
         raise Misconfigured([f"{reference}: this file cannot be read as text"]) from None

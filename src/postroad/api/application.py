@@ -42,6 +42,7 @@ from postroad.api.resources import (
     provisionings,
     pushes,
     rules,
+    secrets,
     services,
     status,
     stop_contents,
@@ -74,7 +75,7 @@ FOR_PROGRAMS = frozenset({"/v1", *FAST_PATHS})
 REQUESTS_PER_S = 100  # for each organization; messages have their own limit
 ROUTERS = (
     accounts.opened, accounts.router, organizations.router, members.router, confirmations.router, credentials.router,
-    services.router, pushes.router,
+    services.router, pushes.router, secrets.router,
     assets.router, assets.contents, rules.router, rules.switching, bindings.router, bindings.trying,
     models.router, models.pieces,
     cookies.router, provisionings.router,

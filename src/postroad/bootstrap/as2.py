@@ -6,7 +6,6 @@ from contextlib import AsyncExitStack
 from urllib.parse import quote
 
 from postroad.bootstrap.own_address import OwnAddress
-from postroad.bootstrap.pushes import open_operator_secrets
 from postroad.bootstrap.settings import Settings
 from postroad.core.codecs.limits import WireLimits
 from postroad.flow.as2.endpoint import As2Gateway
@@ -15,15 +14,13 @@ from postroad.flow.as2.receive_mdns import MdnReceiver
 from postroad.flow.as2.send_mdns import MdnSender
 from postroad.flow.network import Network
 from postroad.flow.registries.as2_partners import As2Partners
-from postroad.ports import Pusher
+from postroad.ports import Pusher, Secrets
 
 PATH = "/as2"  # for all organizations; each has its own below it
 
 
-def build_as2_partners(settings: Settings, own_address: OwnAddress) -> As2Partners:
-    return As2Partners(
-        open_operator_secrets(settings), lambda service: build_as2_url(own_address, service.organization)
-    )
+def build_as2_partners(secrets: Secrets, own_address: OwnAddress) -> As2Partners:
+    return As2Partners(secrets, lambda service: build_as2_url(own_address, service.organization))
 
 
 def build_as2_url(own_address: OwnAddress, organization: str) -> str:

@@ -18,8 +18,9 @@ from postroad.core.configuration.certificates import certificates_expire_at_us, 
 from postroad.core.identity.expiry import Expiring, Warnings, expiring_credentials
 from postroad.core.model.directory import PushAuthentication, Service
 from postroad.core.model.snapshot import Directory
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Unavailable
 from postroad.flow.network import Network
+from postroad.flow.registries.named_secrets import STORED
 from postroad.ports import Secrets
 
 EVERY_S = 3_600.0
@@ -32,10 +33,18 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
     """Check once an hour until cancelled."""
     warnings = Warnings()
     while True:
+        await prepare_all(network.directory, secrets)
         things = await asyncio.to_thread(lambda: list(list_expiring(network.directory, settings, secrets)))
         for line in warnings.due(things, network.clock.now_us()):
             log.warning("%s", line)
         await asyncio.sleep(EVERY_S)
+
+
+async def prepare_all(directory: Directory, secrets: Secrets) -> None:
+    """Read the stored secrets that services refer to; those that cannot be read now are left out."""
+    for service in directory.services.values():
+        with suppress(Unavailable):
+            await secrets.prepare(service)
 
 
 def list_expiring(directory: Directory, settings: Settings, secrets: Secrets) -> Iterator[Expiring]:
@@ -77,11 +86,17 @@ def list_push_certificates(directory: Directory, secrets: Secrets) -> Iterator[E
 
 
 def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Iterator[Expiring]:
+    what = f"the certificate {reference} for pushes to {service.address}"
     try:
+        if reference.startswith(STORED):
+            expires_at_us = chain_expires_at_us(secrets.secret(service, reference).encode())
+            if expires_at_us is not None:
+                yield Expiring(what, expires_at_us)
+            return
         path = secrets.file(service, reference)
     except Misconfigured:  # pushes fail with this error, and report it
         return
-    yield from _file(f"the certificate {reference} for pushes to {service.address}", Path(path))
+    yield from _file(what, Path(path))
 
 
 def _file(what: str, path: Path) -> Iterator[Expiring]:

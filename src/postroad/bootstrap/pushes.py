@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import os
 from collections.abc import Iterable
 from contextlib import AsyncExitStack
 from ipaddress import ip_address
 
-from postroad.adapters.secrets import OperatorsSecrets
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
 from postroad.adapters.transport.permission import Permission
@@ -21,28 +19,25 @@ from postroad.core.model.directory import Service
 from postroad.flow.network import Network
 from postroad.flow.push.stage import PushStage
 from postroad.flow.registries.as2_partners import As2Partners
+from postroad.ports import Secrets
 
-SECRETS_FOLDER = "push-secrets"
 MAX_RESOLVE_S = 3.0
 
 
-def open_operator_secrets(settings: Settings) -> OperatorsSecrets:
-    """Return the secrets that profiles may refer to for pushes."""
-    return OperatorsSecrets(settings.data / SECRETS_FOLDER, os.environ)
-
-
-def build_push_checker(settings: Settings) -> PushChecker:
+def build_push_checker(settings: Settings, secrets: Secrets) -> PushChecker:
     """Return the checker of push settings, with the settings and secrets of this server."""
-    return PushChecker(_permission(settings), open_operator_secrets(settings))
+    return PushChecker(_permission(settings), secrets)
 
 
 def _permission(settings: Settings) -> Permission:
     return Permission.of(settings.push_allow_private, settings.push_allow_http)
 
 
-async def find_unreachable_services(settings: Settings, services: Iterable[Service]) -> list[tuple[Service, str]]:
+async def find_unreachable_services(
+    settings: Settings, secrets: Secrets, services: Iterable[Service]
+) -> list[tuple[Service, str]]:
     """Return services whose push URL cannot be reached from here, with the reason; for operators only."""
-    checker, permission, resolver = build_push_checker(settings), _permission(settings), SystemResolver()
+    checker, permission, resolver = build_push_checker(settings, secrets), _permission(settings), SystemResolver()
     found: list[tuple[Service, str]] = []
     try:
         for service in services:
@@ -72,9 +67,11 @@ async def _unreachable(url: str, permission: Permission, resolver: SystemResolve
     return ""
 
 
-def start_pushing(settings: Settings, network: Network, partners: As2Partners, stack: AsyncExitStack) -> HttpPusher:
+def start_pushing(
+    settings: Settings, network: Network, secrets: Secrets, partners: As2Partners, stack: AsyncExitStack
+) -> HttpPusher:
     """Push messages until the stack is closed; returns the pusher, which others may use too."""
-    network.pushes.check_with(build_push_checker(settings).faults)
+    network.pushes.check_with(build_push_checker(settings, secrets).faults)
     pusher = HttpPusher(
         resolver=SystemResolver(),
         clock=network.clock,
@@ -83,9 +80,7 @@ def start_pushing(settings: Settings, network: Network, partners: As2Partners, s
         answer_bytes=settings.push_answer_bytes,
     )
     stack.push_async_callback(pusher.close)
-    stage = PushStage(
-        network, pusher, open_operator_secrets(settings), timeout_s=settings.push_timeout_s, partners=partners
-    )
+    stage = PushStage(network, pusher, secrets, timeout_s=settings.push_timeout_s, partners=partners)
     stack.push_async_callback(stage.close)
     stage.start()
     return pusher

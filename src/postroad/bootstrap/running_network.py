@@ -39,7 +39,8 @@ from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, 
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
 from postroad.bootstrap.own_address import OwnAddress
-from postroad.bootstrap.pushes import open_operator_secrets, start_pushing
+from postroad.bootstrap.pushes import start_pushing
+from postroad.bootstrap.secrets import open_operator_secrets, open_token_ring, open_vault
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import DocumentError
 from postroad.core.model.asset import AssetDraft
@@ -49,10 +50,22 @@ from postroad.flow.as2.endpoint import As2Gateway
 from postroad.flow.batching.stage import BatchStage
 from postroad.flow.concurrency.memory_watermark import MemoryWatermark
 from postroad.flow.network import Network
+from postroad.flow.registries.network_secrets import NetworkSecrets
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
 from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, MemoryGauge, NodeRegistry, Passwords, Randomness
+from postroad.ports import (
+    Clock,
+    Desk,
+    Index,
+    IndexReader,
+    Journal,
+    MemoryGauge,
+    NodeRegistry,
+    Passwords,
+    Randomness,
+    Secrets,
+)
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -121,30 +134,34 @@ async def open_network(
     async with AsyncExitStack() as stack:
         stopping = FatalStop()
         store = await _open_store(settings, clock, stack, stopping)
+        token_key = load_token_key(settings.data, settings.secret)
         network = Network(
             desk=store.desk,
             journal=store.journal,
             index=store.index,
             clock=clock,
             randomness=randomness,
-            token_key=load_token_key(settings.data, settings.secret),
+            token_key=token_key,
             wait_until_indexed=_index_waiter(store),
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
             waiting_most=settings.waiting_most,
             standards=load_catalogue(),
         )
         await network.configuration.load()
+        network.vault = await open_vault(settings, network, stack)
+        network.token_keys = await open_token_ring(settings, network, token_key, store.leads)
+        secrets = NetworkSecrets(open_operator_secrets(settings), network.vault)
         await network.quota.open()
         stack.push_async_callback(network.quota.close)
         operator_key = await ensure_operator(network, settings.data)
         network.configuration.settle_level()
         await ensure_own_service(network)
-        _start_housekeeping(settings, network, store, stack, stopping)
+        _start_housekeeping(settings, network, store, secrets, stack, stopping)
         engines = host_services(settings, network, stack)
         start_batchers(settings, network, store.leads, stack)
         own_address = OwnAddress(settings)
-        partners = build_as2_partners(settings, own_address)
-        pusher = start_pushing(settings, network, partners, stack)
+        partners = build_as2_partners(secrets, own_address)
+        pusher = start_pushing(settings, network, secrets, partners, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(
@@ -166,9 +183,16 @@ async def open_network(
 
 
 def _start_housekeeping(
-    settings: Settings, network: Network, store: Store, stack: AsyncExitStack, stopping: FatalStop
+    settings: Settings,
+    network: Network,
+    store: Store,
+    secrets: Secrets,
+    stack: AsyncExitStack,
+    stopping: FatalStop,
 ) -> None:
-    tasks: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, open_operator_secrets(settings))]
+    tasks: list[Coroutine[Any, Any, None]] = [warn_of_expiry(network, settings, secrets)]
+    if network.token_keys is not None:
+        tasks.append(network.token_keys.run())
     if settings.acceptance == "shared":
         tasks.append(follow_directory(network, stopping.stop))
         tasks.append(network.expiry.run(store.leads, LOOK_AGAIN_S))

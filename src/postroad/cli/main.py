@@ -70,6 +70,9 @@ ENTRIES = {
     ),
     "as2": CommandEntry(COMMANDS + "config.as2", "Make keys for AS2, test it, and show MDNs."),
     "keys": CommandEntry(COMMANDS + "config.credentials", "Make API keys."),
+    "secrets": CommandEntry(
+        COMMANDS + "config.secrets", "Set the secrets that services use elsewhere, and rotate the network's keys."
+    ),
     "limits": CommandEntry(COMMANDS + "config.organizations", "Manage the limits of organizations."),
     "suspend": CommandEntry(
         COMMANDS + "config.organizations", "Suspend an organization, or a service (by address or GCID)."

@@ -55,11 +55,12 @@ SETTINGS = NavigationGroup(
     title="Settings",
     items=(
         NavigationItem(path="/organization", title="Organization"),
+        NavigationItem(path="/secrets", title="Secrets"),
         NavigationItem(path="/account", title="Account"),
         NavigationItem(path="/support", title="Support"),
     ),
 )
-OPERATOR_SETTINGS = NavigationGroup(title="Settings", items=SETTINGS.items[1:])  # they belong to no organization
+OPERATOR_SETTINGS = NavigationGroup(title="Settings", items=SETTINGS.items[2:])  # they belong to no organization
 OPERATORS = NavigationGroup(
     title="Network",
     items=(

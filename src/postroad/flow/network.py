@@ -38,6 +38,8 @@ from postroad.flow.registries.exchanges import ExchangeRegistry
 from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.flow.registries.models import ModelRegistry
 from postroad.flow.registries.push_control import PushControl
+from postroad.flow.registries.secret_vault import SecretVault
+from postroad.flow.registries.token_keys import TokenKeyRing
 from postroad.flow.stages.accept import AcceptStage
 from postroad.flow.stages.cancel import CancelStage
 from postroad.flow.stages.deliver import DeliverStage
@@ -111,6 +113,8 @@ class Network:
         self.models = ModelRegistry(self.configuration)
         self.bindings = BindingRegistry(self.configuration)
         self.pushes = PushControl()
+        self.vault: SecretVault | None = None  # with a master key, from when it is opened
+        self.token_keys: TokenKeyRing | None = None
 
     def _open_stages(self) -> None:
         """Connect the stages; each names the stages that it uses."""

@@ -20,9 +20,11 @@ from postroad.adapters.desk.local import LocalDesk
 from postroad.adapters.index.followed_index import FollowedIndex
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.memory.journal import MemoryJournal
+from postroad.adapters.memory.secret_store import MemorySecretStore
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.core.identity import api_key
+from postroad.core.identity.sealing import SealingKey, SealingKeys
 from postroad.core.model import ids
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import (
@@ -37,9 +39,15 @@ from postroad.core.model.directory import (
 from postroad.flow.access.authenticate import Authenticator
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import build_save
+from postroad.flow.registries.secret_keys import SecretKeys
+from postroad.flow.registries.secret_vault import SecretVault
+from postroad.flow.registries.token_keys import TokenKeyRing
+from postroad.flow.stages.expire import is_always_leader
 from postroad.ports import Clock, Journal, Passwords, Randomness
 
 CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
+TOKEN_KEY = b"only for tests, never in service"
+MASTER_KEY = SealingKey(b"for tests, and never in service!")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +100,7 @@ class MemoryStorage:
 
     journal: Journal = field(default_factory=MemoryJournal)
     index: MemoryIndex = field(default_factory=MemoryIndex)
+    secrets: MemorySecretStore = field(default_factory=MemorySecretStore)
 
 
 @asynccontextmanager
@@ -115,11 +124,12 @@ async def memory_network(
         index=storage.index,
         clock=clock,
         randomness=randomness or SystemRandomness(),
-        token_key=b"only for tests, never in service",
+        token_key=TOKEN_KEY,
         wait_until_indexed=wait_until_indexed,
     )
     await wait_until_indexed()
     await network.configuration.load()
+    await _open_secrets(network, storage)
     passwords = Argon2Passwords(**CHEAP)
     authenticator = Authenticator(network.configuration.directory, passwords, clock)
     try:
@@ -128,3 +138,17 @@ async def memory_network(
         await desk.close()
         await keeper.stop()
         passwords.close()
+
+
+async def _open_secrets(network: Network, storage: MemoryStorage) -> None:
+    """Give the network a vault and a ring of token keys, with a master key that is only for tests."""
+    # Randomness of its own, so that what a test draws does not depend on it.
+    keys = await SecretKeys.open(storage.secrets, SealingKeys([MASTER_KEY]), SystemRandomness())
+    network.vault = SecretVault(
+        storage.secrets, keys, network.configuration, network.clock, network.wait_until_indexed, is_shared=False
+    )
+    await network.vault.repair()
+    network.token_keys = TokenKeyRing(
+        network.plumbing, network.tokens, storage.secrets, keys, TOKEN_KEY, is_always_leader, is_shared=False
+    )
+    await network.token_keys.load()

@@ -12,6 +12,7 @@ from postroad.core.delivery.reasons import make_reason
 from postroad.core.model.directory import Service
 from postroad.errors import Misconfigured
 from postroad.ports import Clock
+from postroad.testing.fixed_secrets import FixedSecrets
 
 OK = PushAnswer(status=200)
 WITHIN_S = 60.0
@@ -87,7 +88,7 @@ class PushReceivers:
 
 
 @dataclass
-class MemorySecrets:
+class MemorySecrets(FixedSecrets):
     """Secrets of an operator by reference (``env:SECRET``, ``file:client.pem``), for ``ports.Secrets``."""
 
     values: dict[str, str] = field(default_factory=dict)

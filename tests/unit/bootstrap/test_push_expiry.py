@@ -11,6 +11,7 @@ import pytest
 from postroad.bootstrap.expiry_warnings import list_push_certificates
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.snapshot import Directory
+from postroad.testing.fixed_secrets import FixedSecrets
 from tests.samples.as2_scenario import key_pem
 from tests.samples.cms_people import clerk, identity
 
@@ -18,7 +19,7 @@ ENDS = (datetime(2027, 1, 1, tzinfo=UTC), datetime(2028, 1, 1, tzinfo=UTC))
 
 
 @dataclass
-class Folder:
+class Folder(FixedSecrets):
     """Secrets that are files of this folder."""
 
     path: Path

@@ -32,6 +32,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
+from postroad.core.model.secret_entries import SecretChanged
 from postroad.core.projection.delivery_rows import posted_content, returned_content
 from postroad.core.projection.project import settled_by_post
 from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
@@ -79,6 +80,7 @@ class HotState:
             InvoiceIssued: self._apply_keys,
             InvoiceCredited: self._apply_keys,
             PaymentRecorded: self._apply_keys,
+            SecretChanged: self._apply_keys,
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
@@ -315,7 +317,7 @@ class HotState:
 
     def _apply_keys(
         self,
-        entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered | BillingJournalEntry,
+        entry: ConfigurationChanged | DeliveriesDropped | InterchangeAnswered | BillingJournalEntry | SecretChanged,
         seq: int,
         *_: object,
     ) -> None:

@@ -68,7 +68,9 @@ class HttpPusher:
     async def _exchange(self, request: PushRequest, deadline: float) -> ReceiverResponse:
         destination = Destination.of(request.url)
         head = request_head(destination, request.headers, len(request.body))
-        tls = await self._tls.of(request.certificate) if destination.scheme == "https" else None
+        tls = (
+            await self._tls.of(request.certificate, request.certificate_pem) if destination.scheme == "https" else None
+        )
         place = (destination.scheme, destination.host, destination.port, tls)
         kept = self._idle.take(place)
         if kept is not None:

@@ -45,10 +45,10 @@ class PushChecker:
 
     def _of_secret(self, service: Service, push: Push, where: str) -> Iterator[PushSettingsError]:
         try:
-            if push.authentication is PushAuthentication.CERTIFICATE:
+            if push.authentication is PushAuthentication.CERTIFICATE and push.secret_from.startswith("file:"):
                 self._secrets.file(service, push.secret_from)
             else:
-                self._secrets.secret(service, push.secret_from)
+                self._secrets.check(service, push.secret_from)
         except Misconfigured as error:
             detail = f"{error}. Pushes fail until the secret exists"
             yield PushSettingsError(field=f"{where}/secretFrom", detail=detail)

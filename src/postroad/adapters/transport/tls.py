@@ -1,6 +1,7 @@
-"""TLS to receivers: authorities of the machine and the operator, verified names, client certificates from files.
+"""TLS to receivers: authorities of the machine and the operator, verified names, client certificates from files or PEM text.
 
-Rule: a replaced certificate file is used from the next connection on, so that a rollover needs no restart.
+Rules: a replaced certificate is used from the next connection on, so that a rollover needs no restart. PEM text is not written
+to a disk; OpenSSL reads it from anonymous memory where the system has that.
 """
 
 from __future__ import annotations
@@ -9,8 +10,10 @@ import asyncio
 import os
 import ssl
 from collections import OrderedDict
+from hashlib import sha256
 
 from postroad.adapters.transport.no_answer import NoAnswer
+from postroad.adapters.transport.private_file import open_private_file
 from postroad.core.delivery.reasons import make_reason
 from postroad.errors import Misconfigured
 
@@ -30,13 +33,17 @@ class TlsContexts:
             raise Misconfigured(
                 [f"push_authorities: {authorities} cannot be read as PEM certificates: {error}"]
             ) from error
-        self._by_files: OrderedDict[_Files, ssl.SSLContext] = OrderedDict()
+        self._contexts: OrderedDict[_Files | bytes, ssl.SSLContext] = (
+            OrderedDict()
+        )  # by files, or digest of the PEM text
 
-    async def of(self, certificate: tuple[str, str] | None) -> ssl.SSLContext:
+    async def of(self, certificate: tuple[str, str] | None, pem: str = "") -> ssl.SSLContext:
         """Return the context for a connection; raises NoAnswer if the client certificate cannot be read."""
-        if certificate is None:
+        if certificate is None and not pem:
             return self._anonymous
         try:
+            if certificate is None:
+                return await asyncio.to_thread(self._of_pem, pem)
             return await asyncio.to_thread(self._of_files, certificate)
         except (OSError, ssl.SSLError) as error:
             reason = getattr(error, "strerror", None) or type(error).__name__
@@ -45,11 +52,21 @@ class TlsContexts:
     def _of_files(self, certificate: tuple[str, str]) -> ssl.SSLContext:
         chain, key = certificate
         files = (chain, os.stat(chain).st_mtime_ns, key, os.stat(key).st_mtime_ns)
-        context = self._by_files.get(files)
+        return self._kept(files, certificate)
+
+    def _of_pem(self, pem: str) -> ssl.SSLContext:
+        digest = sha256(pem.encode()).digest()
+        if digest in self._contexts:
+            return self._kept(digest, None)
+        with open_private_file(pem.encode()) as path:
+            return self._kept(digest, (path, path))
+
+    def _kept(self, key: _Files | bytes, certificate: tuple[str, str] | None) -> ssl.SSLContext:
+        context = self._contexts.get(key)
         if context is None:
-            context = self._by_files[files] = self._made(certificate)
-            if len(self._by_files) > CONTEXTS:
-                self._by_files.popitem(last=False)
+            context = self._contexts[key] = self._made(certificate)
+            if len(self._contexts) > CONTEXTS:
+                self._contexts.popitem(last=False)
         return context
 
     def _made(self, certificate: tuple[str, str] | None) -> ssl.SSLContext:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from starlette.convertors import Convertor, register_url_convertor
 
-FOLLOWING = "versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release|model|push"
+FOLLOWING = "versions|suspension|credentials|rules|assets|cookies|inspection|bindings|release|model|push|secrets"
 
 
 class ServiceName(Convertor[str]):

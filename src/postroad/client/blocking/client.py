@@ -20,6 +20,7 @@ from postroad.client.blocking.bindings import Bindings
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
 from postroad.client.blocking.runner import ConversationRunner, Function
+from postroad.client.blocking.secrets import StoredSecrets
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
 from postroad.client.consumer import build_answer, consume
@@ -295,6 +296,11 @@ class Client:
     def dead_letters(self) -> DeadLetters:
         """The dead letters API: list, resend and drop messages that failed."""
         return DeadLetters(self._talks, self._run)
+
+    @property
+    def secrets(self) -> StoredSecrets:
+        """The secrets API: set, list and remove secrets; operators rotate the network's keys."""
+        return StoredSecrets(self._talks, self._run)
 
     # ---- trust
 

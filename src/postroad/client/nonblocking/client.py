@@ -28,6 +28,7 @@ from postroad.client.nonblocking.bindings import AsyncBindings
 from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
 from postroad.client.nonblocking.models import AsyncModels
 from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
+from postroad.client.nonblocking.secrets import AsyncStoredSecrets
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.client.steps import TIMEOUT_S
@@ -300,6 +301,11 @@ class AsyncClient:
     def dead_letters(self) -> AsyncDeadLetters:
         """The dead letters API: list, resend and drop messages that failed."""
         return AsyncDeadLetters(self._talks, self._run)
+
+    @property
+    def secrets(self) -> AsyncStoredSecrets:
+        """The secrets API: set, list and remove secrets; operators rotate the network's keys."""
+        return AsyncStoredSecrets(self._talks, self._run)
 
     # ---- trust
 

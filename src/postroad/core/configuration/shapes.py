@@ -78,9 +78,15 @@ Email = Annotated[StrictStr, StringConstraints(min_length=3, max_length=254, pat
 Gcid = Annotated[StrictStr, StringConstraints(pattern=GCID)]
 Url = Annotated[StrictStr, Field(max_length=MAX_URL_CHARS), AfterValidator(check_url)]
 PageUrl = Annotated[StrictStr, Field(max_length=MAX_URL_CHARS), AfterValidator(check_page_url)]
+SECRET_NAME = "[A-Za-z0-9][A-Za-z0-9._-]{0,63}"  # noqa: S105 - the pattern of NAME in secret:NAME
 SecretFrom = Annotated[
-    StrictStr, StringConstraints(max_length=500, pattern=r"^((env:[A-Za-z_][A-Za-z0-9_]*)|(file:[^\x00-\x1f\x7f]+))$")
+    StrictStr,
+    StringConstraints(
+        max_length=500,
+        pattern=rf"^((env:[A-Za-z_][A-Za-z0-9_]*)|(file:[^\x00-\x1f\x7f]+)|(secret:{SECRET_NAME}))$",
+    ),
 ]
+SecretName = Annotated[StrictStr, StringConstraints(pattern=rf"^{SECRET_NAME}$")]
 Password = Annotated[StrictStr, StringConstraints(min_length=1, max_length=256, pattern=LINE)]
 Key = Annotated[StrictStr, StringConstraints(pattern=r"^pr_[0-9a-f]{16}_[0-9a-f]{48}_[0-9a-f]{8}$")]
 Pem = Annotated[StrictStr, StringConstraints(min_length=1, max_length=20_000)]

@@ -20,6 +20,7 @@ class PushRequest:
     headers: Mapping[str, str] = field(repr=False)  # may contain credentials
     body: bytes = field(repr=False)
     certificate: tuple[str, str] | None = None  # files of the client certificate's chain and key
+    certificate_pem: str = field(default="", repr=False)  # or both as PEM, if they are a stored secret
     timeout_s: float = 15.0  # for the whole attempt: resolving, connecting, sending and reading
 
 

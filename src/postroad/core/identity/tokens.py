@@ -1,24 +1,48 @@
 """Tokens: the receipt handle of a delivery, which proves that its holder received it.
 
-Rules: a token is derived from the network's key, so neither journal nor index stores a secret. A token for a receiver
-that must not recognise the message contains the pseudonym of the delivery's number instead of the number.
+Rules: a token is derived from a key, so neither journal nor index stores a secret. A token for a receiver that must not
+recognise the message contains the pseudonym of the delivery's number instead of the number. Keys can be rotated: the number of a
+delivery determines its key, so a delivery keeps its token. Pseudonyms and form proofs always come from the network's first key,
+because parties have stored the pseudonyms they were shown.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from hashlib import blake2b
 from hmac import compare_digest
+from typing import NamedTuple
 
 from postroad.core.identity.form_proof import FormProofs
 from postroad.core.model import ids
 from postroad.core.visibility.pseudonyms import Pseudonyms
 
 
+class TokenKey(NamedTuple):
+    """A key, and the journal entries whose deliveries get their tokens from it."""
+
+    key: bytes
+    from_seq: int
+    overlap_to_seq: int | None = 0  # up to this entry, tokens of the key before are accepted, too; None: no limit yet
+
+    def is_for(self, number: int) -> bool:
+        return ids.delivery_origin(number)[0] >= self.from_seq
+
+    def overlaps(self, number: int) -> bool:
+        return self.overlap_to_seq is None or ids.delivery_origin(number)[0] <= self.overlap_to_seq
+
+
 class Tokens:
     def __init__(self, key: bytes) -> None:
         self._key = key
+        self._ring: tuple[TokenKey, ...] = (TokenKey(key, 0),)  # newest first
         self.pseudonyms = Pseudonyms(key)
         self.forms = FormProofs(key)
+
+    def adopt(self, ring: Sequence[TokenKey]) -> None:
+        """Use these keys from now on, at least one; the oldest one is also used for older deliveries."""
+        newest_first = sorted(ring, key=lambda one: one.from_seq, reverse=True)
+        self._ring = (*newest_first[:-1], newest_first[-1]._replace(from_seq=0))
 
     def secret_for(self, purpose: str) -> bytes:
         """A key of its own for another purpose, the same on every node and after every restart."""
@@ -26,8 +50,19 @@ class Tokens:
 
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:
         """Return the token of a delivery; ``hidden`` uses the pseudonym of its number."""
-        text = ids.token(number, session, recipient, self._key)
+        return self._token(self._keys_of(number)[0], number, session, recipient, hidden)
+
+    def _token(self, key: bytes, number: int, session: str, recipient: str, hidden: bool) -> str:
+        text = ids.token(number, session, recipient, key)
         return f"{self.pseudonyms.number(number):x}.{text.partition('.')[2]}" if hidden else text
+
+    def _keys_of(self, number: int) -> list[bytes]:
+        """Return the key of a delivery; and the one before, if a node may have used that one for it."""
+        if len(self._ring) == 1:
+            return [self._ring[0].key]
+        place = next(place for place, one in enumerate(self._ring) if one.is_for(number))
+        mine, *before = self._ring[place : place + 2]
+        return [mine.key, *(one.key for one in before if mine.overlaps(number))]
 
     def number(self, text: str) -> int | None:
         """The delivery number that a token speaks of, or None when it is not even shaped like one."""
@@ -39,4 +74,8 @@ class Tokens:
 
         To the letter: if a real number did as well as its pseudonym, it could be found by trying.
         """
-        return compare_digest(text.encode(), self.token(number, session, recipient, hidden=hidden).encode())
+        given = text.encode()
+        return any(
+            compare_digest(given, self._token(key, number, session, recipient, hidden).encode())
+            for key in self._keys_of(number)
+        )

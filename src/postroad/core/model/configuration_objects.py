@@ -24,6 +24,7 @@ from postroad.core.model.level import LEVEL_KEY, LEVEL_KIND, NetworkLevel
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
 from postroad.core.model.restore import Restore
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.model.secret_entries import SECRET, SecretRecord, secret_key
 from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
@@ -48,11 +49,14 @@ KINDS: dict[str, type[Any]] = {
     "as2-stations": As2IdentityClaim,
     LEVEL_KIND: NetworkLevel,
     "restore": Restore,
+    SECRET: SecretRecord,
 }
 # The key is both AS2 names, one per line; and organization with both names, so that two nodes collide.
 AS2_IDENTITIES = "as2-stations"
 FORMER_SPLITTING = {"dirt": "on_envelope_error", "facts": "options"}  # names that earlier versions stored
-LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support"))  # no answer in ``cache`` depends on them
+LARGE_KINDS = frozenset(
+    ("binding", "node", "attachment", "topic", "support", SECRET)
+)  # no answer in ``cache`` depends on them
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -76,6 +80,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     SupportRequest: lambda item: support_key(item.organization, item.id),
     NetworkLevel: lambda item: LEVEL_KEY,
     Restore: lambda item: str(item.seq),
+    SecretRecord: lambda item: secret_key(item.organization, item.service, item.name),
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 

@@ -132,7 +132,9 @@ class Push:
     url: str
     authentication: PushAuthentication = PushAuthentication.SIGNATURE
     username: str = ""
-    secret_from: str = ""  # where the network finds the secret: env:NAME or file:PATH, never the secret itself
+    secret_from: str = (
+        ""  # where the network finds the secret: secret:NAME, env:NAME or file:PATH, never the secret itself
+    )
     tries: int = 9
     retry_interval_s: int = 0  # 0 = the network's growing schedule
     backup: Push | None = None  # where failed pushes are tried next, with its own tries and interval
@@ -202,7 +204,9 @@ class As2:
     name: str  # the partner's AS2 name
     own_name: str  # our AS2 name
     certificates: tuple[str, ...] = ()  # the partner's, PEM, newest first; during a rollover both are valid
-    secret_from: str = ""  # our key and certificate: env:NAME or file:PATH, PEM; several pairs, newest first
+    secret_from: str = (
+        ""  # our key and certificate: secret:NAME, env:NAME or file:PATH, PEM; several pairs, newest first
+    )
     deliver_to: str = ""  # address of the service that receives the partner's messages
     sign: str = "sha256"  # digest; empty: not signed
     encrypt: str = "aes256-cbc"  # cipher; empty: not encrypted

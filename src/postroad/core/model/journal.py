@@ -22,6 +22,7 @@ from postroad.core.model.message import MessageType, Property, Status
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.reason import Reason
 from postroad.core.model.route import Copy, Hop
+from postroad.core.model.secret_entries import SecretChanged
 
 BY_NETWORK = "network"  # the actor, and the form of messages, if no client is involved
 
@@ -370,6 +371,7 @@ Entry = (
     | InterchangeAnswered
     | BillingJournalEntry
     | NetworkRestored
+    | SecretChanged
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)

@@ -86,8 +86,10 @@ LEVELS = (
     Level(
         number=2,
         release="0.2",
-        entries=frozenset({"invoice.issued", "invoice.credited", "payment.recorded"}),
-        objects=frozenset({LEVEL_KIND}),
+        entries=frozenset(
+            {"invoice.issued", "invoice.credited", "payment.recorded", "network.restored", "secret.changed"}
+        ),
+        objects=frozenset({LEVEL_KIND, "restore", "secret"}),
     ),
 )
 FIRST, NEWEST = LEVELS[0].number, LEVELS[-1].number

@@ -103,6 +103,10 @@ REFUSALS: dict[str, RefusalCode] = {
     "version.conflict": RefusalCode(412, "The object has been changed since you read it"),
     "configuration.conflict": RefusalCode(409, "The configuration contradicts itself or what exists"),
     "cursor.invalid": RefusalCode(400, "The cursor is not valid"),
+    # stored secrets
+    "secrets.unavailable": RefusalCode(501, "The network stores no secrets"),
+    "secrets.too-many": RefusalCode(409, "The organization has too many secrets"),
+    "secrets.rotating": RefusalCode(409, "A rotation of the token key is in progress"),
     # provisioning and cookies
     "provisioning.not-offered": RefusalCode(422, "This service does not offer account linking"),
     "provisioning.active": RefusalCode(409, "The service is already connected"),

@@ -31,6 +31,7 @@ from postroad.core.model.model_tree import ModelAttachment
 from postroad.core.model.owned_objects import Owned
 from postroad.core.model.restore import Restore
 from postroad.core.model.rule import Rule
+from postroad.core.model.secret_entries import SECRET, SecretRecord, secret_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
 
@@ -220,6 +221,18 @@ class Directory:
     def support(self) -> Owned:
         """Return the support requests, by organization."""
         return self.exchanging.get("support", _EMPTY)
+
+    @property
+    def secrets(self) -> Owned:
+        """Return the records of stored secrets, by organization."""
+        return self.exchanging.get(SECRET, _EMPTY)
+
+    def secret(self, organization: str, service: str, name: str) -> SecretRecord | None:
+        """Return the record of a secret of exactly this scope; ``service`` is a GCID, or empty for the organization's."""
+        found: SecretRecord | None = self.secrets.of(organization.casefold()).get(
+            secret_key(organization, service, name)
+        )
+        return found
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
         """Return the nodes, attachments or topics of a model by key, in no order; there may be a million."""

@@ -53,10 +53,17 @@ from postroad.core.model.journal import (
 from postroad.core.model.level import LEVEL_KIND, describe_unknown_kind, read_level, require_readable
 from postroad.core.model.message import MessageType
 from postroad.core.model.restore import Restore
+from postroad.core.model.secret_entries import SECRET, SecretChanged, secret_object
 from postroad.core.model.sizes import content_size
 from postroad.core.projection.search_keys import search_key_hashes
 from postroad.core.projection.tables import Changes
-from postroad.core.projection.unique_keys import billing_keys, keys_of_post, unique_keys, version_key
+from postroad.core.projection.unique_keys import (
+    billing_keys,
+    keys_of_post,
+    secret_version_key,
+    unique_keys,
+    version_key,
+)
 
 BodyAt = tuple[int, int, int, bytes] | None
 NO_BODY = (0, 0, 0, b"")
@@ -298,6 +305,14 @@ def _restored(changes: Changes, seq: int, entry: NetworkRestored, facts: bytes, 
     changes["insert_object_version"].append((*row, entry.reason, seq))
 
 
+def _secret(changes: Changes, seq: int, entry: SecretChanged, facts: bytes, body: BodyAt) -> None:
+    key, value = secret_object(entry)
+    row = (SECRET, key, entry.version, b"" if value is None else pack_value(value), entry.at_us, entry.by)
+    changes["save_object"].append((*row, seq))
+    changes["insert_object_version"].append((*row, f"secret {entry.what}", seq))
+    changes["insert_seen"].append((secret_version_key(entry), "", seq))
+
+
 def _access(changes: Changes, seq: int, entry: AccessRecorded, facts: bytes, body: BodyAt) -> None:
     changes["insert_access"].append((seq, entry.at_us, entry.by, entry.what, entry.detail))
 
@@ -366,4 +381,5 @@ PROJECTORS: dict[type, Callable[[Changes, int, Any, bytes, BodyAt], None]] = {
     InvoiceCredited: _billed,
     PaymentRecorded: _billed,
     NetworkRestored: _restored,
+    SecretChanged: _secret,
 }

@@ -28,6 +28,7 @@ from postroad.core.model.journal import (
     InvocationReturned,
     MessagePosted,
 )
+from postroad.core.model.secret_entries import SECRET, SecretChanged, secret_object
 
 # Keys of handles that were accepted as possible duplicates are in the last 256th of all keys: an index finds them together.
 FLAGGED_FROM = 0x7F << 56
@@ -55,6 +56,8 @@ def unique_keys(entry: Entry) -> list[int]:
         return [version_key(change.kind, change.key, change.version) for change in entry.objects]
     if isinstance(entry, BillingJournalEntry):
         return billing_keys(entry)
+    if isinstance(entry, SecretChanged):
+        return [secret_version_key(entry)]
     return []
 
 
@@ -175,6 +178,11 @@ def batch_answer_key(session: str, batch: str) -> int:
 def version_key(kind: str, key: str, version: int) -> int:
     """Return the key of one version of a configuration object; concurrent changes collide here."""
     return key_hash("version", kind, key, str(version))
+
+
+def secret_version_key(entry: SecretChanged) -> int:
+    """Return the key of one version of a secret; of two changes at the same moment, the second is refused."""
+    return version_key(SECRET, secret_object(entry)[0], entry.version)
 
 
 def billing_keys(entry: BillingJournalEntry) -> list[int]:

@@ -94,7 +94,7 @@ class As2ReceiveStage:
     async def receive(self, incoming: As2Request) -> MdnReply | None:
         """Accept a message and return its MDN, or None if none is requested; raises Refused if no MDN can report it."""
         heading = read_heading(incoming.headers)
-        service, partnership = self._partners.between(
+        service, partnership = await self._partners.find(
             self._network.directory, heading.sender, heading.recipient, incoming.organization
         )
         try:

@@ -45,7 +45,7 @@ class MdnReceiver:
 
     async def receive(self, headers: Headers, body: bytes, organization: str = "") -> None:
         """Process an MDN; raises Refused if its sender is unknown or it cannot be read."""
-        service, partnership = self._between(*read_names(headers), organization)
+        service, partnership = await self._between(*read_names(headers), organization)
         mdn = await asyncio.to_thread(read_mdn, headers, body, partnership.partner)
         token = parse_token(mdn.original_message_id)
         try:
@@ -60,11 +60,11 @@ class MdnReceiver:
         verdict = await self._verdict(partnership, delivered, mdn, soap_body)
         await self._settle(service, delivered, verdict, encode_mdn(headers, body))
 
-    def _between(self, partner: str, own: str, organization: str) -> tuple[Service, Partnership]:
+    async def _between(self, partner: str, own: str, organization: str) -> tuple[Service, Partnership]:
         """Find the service that the MDN is from; some products quote the AS2 names twice."""
         if partner_between(self._network.directory, partner, own, organization) is None:
             partner, own = unquote_name(partner), unquote_name(own)
-        return self._partners.between(self._network.directory, partner, own, organization)
+        return await self._partners.find(self._network.directory, partner, own, organization)
 
     async def _verdict(self, partnership: Partnership, delivered: Delivered, mdn: Mdn, soap_body: str) -> MdnVerdict:
         sent = await asyncio.to_thread(_sent, partnership, delivered, soap_body)

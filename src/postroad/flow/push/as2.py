@@ -87,6 +87,7 @@ class As2Pusher:
 
     async def push(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
         """Make one attempt; raises Misconfigured if our key or the profile is incomplete."""
+        await self._secrets.prepare(service)
         partnership = self._partners.of(service)
         if target.attempt > target.tries:
             return PushAnswer(status=None, fault=make_reason("as2.no-receipt", count=target.tries), final=True)

@@ -119,9 +119,10 @@ class PushAttempts:
         try:
             if service.format == Format.AS2:
                 return await self._as2.push(service, target, handed)
+            await self._secrets.prepare(service)
             now_us = self._network.clock.now_us()
             request = build_push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
-        except Misconfigured as fault:
+        except (Misconfigured, Unavailable) as fault:  # a setting, or a stored secret that cannot be read now
             return PushAnswer(status=None, fault=make_reason("push.settings", detail=fault))
         return await self._pusher.push(request)
 

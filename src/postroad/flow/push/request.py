@@ -17,6 +17,7 @@ from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.errors import Misconfigured
+from postroad.flow.registries.named_secrets import STORED
 from postroad.flow.stages.mediate import HandedDelivery, build_header_fields
 from postroad.ports import Secrets
 
@@ -50,6 +51,7 @@ def build_proven_request(
         headers=headers | _proof(service, push, secrets, headers, body),
         body=body,
         certificate=_certificate(service, push, secrets),
+        certificate_pem=_certificate_pem(service, push, secrets),
         timeout_s=timeout_s,
     )
 
@@ -98,7 +100,14 @@ def _signature(secret: str, headers: dict[str, str], body: bytes) -> dict[str, s
 
 def _certificate(service: Service, push: Push, secrets: Secrets) -> tuple[str, str] | None:
     """Return the paths of the PEM file with the certificate chain and its key."""
-    if push.authentication is not PushAuthentication.CERTIFICATE:
+    if push.authentication is not PushAuthentication.CERTIFICATE or push.secret_from.startswith(STORED):
         return None
     path = secrets.file(service, push.secret_from)
     return path, path
+
+
+def _certificate_pem(service: Service, push: Push, secrets: Secrets) -> str:
+    """Return the certificate chain and its key from a stored secret; empty if they are in a file or not needed."""
+    if push.authentication is not PushAuthentication.CERTIFICATE or not push.secret_from.startswith(STORED):
+        return ""
+    return secrets.secret(service, push.secret_from)

@@ -26,7 +26,10 @@ class As2Partners:
         self._receipt_url = receipt_url  # where the partner behind a service posts asynchronous MDNs for what we send
 
     def of(self, service: Service) -> Partnership:
-        """Return the service's partnership; raises Misconfigured if our key is missing or not valid."""
+        """Return the service's partnership; raises Misconfigured if our key is missing or not valid.
+
+        A stored key must be prepared before.
+        """
         as2 = service.as2
         if as2 is None:
             raise Misconfigured([f"{service.address} has no section as2; add one with the settings of the partnership"])
@@ -36,15 +39,16 @@ class As2Partners:
         except Refused as refused:
             raise Misconfigured([f"{as2.secret_from}: {refused.detail}"]) from None
 
-    def fault_of(self, service: Service) -> str:
+    async def find_fault(self, service: Service) -> str:
         """Return what is wrong with our side of the partnership, or an empty text."""
         try:
+            await self._secrets.prepare(service)
             self.of(service)
         except Misconfigured as fault:
             return str(fault)
         return ""
 
-    def between(
+    async def find(
         self, directory: Directory, partner: str, own: str, organization: str = ""
     ) -> tuple[Service, Partnership]:
         """Return the service that sends under these AS2 names to the organization's address or the shared one.
@@ -57,6 +61,7 @@ class As2Partners:
                 "as2.partner-unknown",
                 f"{partner!r} has no partnership with {own!r} here; check both names, including case",
             )
+        await self._secrets.prepare(service)
         try:
             return service, self.of(service)
         except Misconfigured as fault:

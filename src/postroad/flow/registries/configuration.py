@@ -19,9 +19,10 @@ from postroad.core.model.billing_entries import FIRST_VERSION, BillingJournalEnt
 from postroad.core.model.configuration_objects import LARGE_KINDS, object_key
 from postroad.core.model.journal import ConfigurationChanged, ObjectChange
 from postroad.core.model.level import FIRST, LEVEL_KEY, LEVEL_KIND, read_level, require_level, require_readable
+from postroad.core.model.secret_entries import SECRET, SecretChanged, secret_object
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
-from postroad.core.projection.unique_keys import billing_keys, version_key
+from postroad.core.projection.unique_keys import billing_keys, secret_version_key, version_key
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step, run_to_completion, submit_step
 from postroad.ports import Clock, Committed, Conflict, Desk, IndexReader, JournalStep
@@ -137,6 +138,21 @@ class Configuration:
     def _require_level(self, changes: Sequence[DirectoryChange]) -> None:
         """Refuse kinds of objects that the network's level does not have; raising the level itself is allowed."""
         require_level(self._directory.level, *{change.kind for change in changes} - {LEVEL_KIND})
+
+    async def record_secret(self, decide: Callable[[Directory], SecretChanged]) -> Directory:
+        """Record that a secret was set or removed, as decided on the current directory; raises Refused on a conflict."""
+        return await run_to_completion(self._record_secret(decide))
+
+    async def _record_secret(self, decide: Callable[[Directory], SecretChanged]) -> Directory:
+        async with self._lock:
+            entry = decide(self._directory)
+            require_level(self._directory.level, str(type(entry).__struct_config__.tag))
+            outcome = await commit_step(self._desk, JournalStep(entry, keys=(secret_version_key(entry),), reserve=True))
+            if isinstance(outcome, Conflict):
+                raise _conflict(f"secret {entry.name}")
+            key, value = secret_object(entry)
+            self._become([ObjectChange(SECRET, key, entry.version, value)], outcome.seq)
+            return self._directory
 
     def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
         self._directory = directory = self._directory.changed(changes, version)

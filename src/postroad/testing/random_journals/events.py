@@ -46,6 +46,7 @@ from postroad.testing.random_journals.batch_events import (
     join,
 )
 from postroad.testing.random_journals.billing_events import bill
+from postroad.testing.random_journals.secret_events import change_secret
 from postroad.testing.random_journals.state import JournalState, WaitingDelivery
 from postroad.testing.random_journals.values import (
     ENDINGS,
@@ -313,6 +314,7 @@ EVENTS: tuple[Callable[[Draw, JournalState], Entry | None], ...] = (
     change_batches,
     answer_interchange,
     bill,
+    change_secret,
 )
 
 

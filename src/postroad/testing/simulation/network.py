@@ -22,6 +22,7 @@ from postroad.flow.indexing import follow
 from postroad.flow.network import Network
 from postroad.flow.push.stage import PushStage
 from postroad.ports import Index, Journal, JournalHead, Pusher
+from postroad.testing.fixed_secrets import FixedSecrets
 from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
 from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
 
@@ -87,7 +88,7 @@ class NetworkBuild:
     pusher: Callable[[], Pusher] | None = None  # the way to the services' own servers, where there are such
 
 
-class NoSecrets:
+class NoSecrets(FixedSecrets):
     """Secrets for simulated servers, which require none."""
 
     def secret(self, service: Service, reference: str) -> str:

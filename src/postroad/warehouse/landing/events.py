@@ -42,6 +42,7 @@ from postroad.core.model.journal import (
     ObjectChange,
 )
 from postroad.core.model.reason import Reason
+from postroad.core.model.secret_entries import SECRET, SecretChanged, secret_object
 from postroad.warehouse.landing import batch_events, message_events
 from postroad.warehouse.landing.message_events import Rows, code_of
 
@@ -168,6 +169,13 @@ def _billed(seq: int, entry: BillingJournalEntry, _: int) -> Rows:
     yield (seq, 0, "object", entry.at_us, entry.by, None, kind, key, FIRST_VERSION, False, _json(value).decode())
 
 
+def _secret(seq: int, entry: SecretChanged, _: int) -> Rows:
+    """Yield that a secret was set or removed; its record contains no secret."""
+    key, value = secret_object(entry)
+    what = (entry.at_us, entry.by, f"secret {entry.what}", SECRET, key, entry.version, value is None)
+    yield (seq, 0, "object", *what, None if value is None else _json(value).decode())
+
+
 REFERENCE_COLUMNS = (*COMMON, "by", "service", "session", "object_kind", "object_key", "object_value")
 
 
@@ -218,4 +226,5 @@ EVENTS: dict[type[Entry], Events] = {
     InvoiceCredited: _events(InvoiceCredited, OBJECT_COLUMNS, _billed),
     PaymentRecorded: _events(PaymentRecorded, OBJECT_COLUMNS, _billed),
     NetworkRestored: _events(NetworkRestored, ACCESS_COLUMNS, _restored),
+    SecretChanged: _events(SecretChanged, OBJECT_COLUMNS, _secret),
 }

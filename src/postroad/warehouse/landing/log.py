@@ -16,6 +16,7 @@ numbered from 0 in the order of the entry; ``about`` is what the row is about. E
     delivery.released       release: all deliveries waiting for ``service``; ``detail`` is their number
     configuration.changed   object
     invoice.issued, .credited, payment.recorded object: the invoice, credit note or payment
+    secret.changed          object: who set or removed which version, never the secret
     crossreference.changed  record, relation
     access.recorded         access
     network.restored        restore: ``detail`` has the last entry that was restored

@@ -160,6 +160,36 @@ def test_the_network_shows_its_certificate_where_it_has_one_for(site: Site, loop
     on(loop, scenario())
 
 
+@pytest.mark.req("O9")
+def test_a_certificate_may_be_a_stored_secret(site: Site) -> None:
+    """It is presented to a real server, used again, replaced at once, and never in an error."""
+
+    async def scenario() -> None:
+        shown: list[str] = []
+
+        async def names(wire: Wire) -> None:
+            certificate: Any = wire.writer.get_extra_info("peercert")
+            shown.append(certificate["subjectAltName"][0][1])
+            for _ in range(3):
+                await wire.request()
+                await wire.send(OK)
+
+        async with receiving(names, tls=site.asking_for_certificates()) as receiver:
+            out = site.pusher()
+            one, two = (
+                "".join(Path(file).read_text() for file in site.client(name, name)) for name in ("one.test", "two.test")
+            )
+            for pem in (one, two, one):
+                assert (await out.push(to(receiver, scheme="https", certificate_pem=pem))).status == 200
+            assert shown == ["one.test", "two.test"]
+            told = await out.push(to(receiver, scheme="https", certificate_pem="not a certificate"))
+            assert "client certificate cannot be read" in told.fault_text
+            assert "not a certificate" not in told.fault_text
+            await out.close()
+
+    on("asyncio", scenario())
+
+
 def test_a_connection_with_a_certificate_serves_nobody_else(site: Site) -> None:
     async def scenario() -> None:
         shown: list[str] = []

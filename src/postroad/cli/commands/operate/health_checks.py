@@ -143,24 +143,29 @@ def check_store(settings: Settings) -> HealthFinding:
 
 def check_expiry(settings: Settings) -> HealthFinding:
     """Check for certificates and keys of services, people, AS2 partnerships and pushes that expire soon."""
-    from postroad.bootstrap.expiry_warnings import list_as2_certificates, list_push_certificates
-    from postroad.bootstrap.pushes import open_operator_secrets
+    from postroad.bootstrap.expiry_warnings import list_as2_certificates, list_push_certificates, prepare_all
+    from postroad.bootstrap.secrets import read_secrets
     from postroad.cli.framework.stores import load_directory
-    from postroad.core.identity.expiry import due_warning, expiring_credentials, expiry_text
+    from postroad.core.identity.expiry import Expiring, due_warning, expiring_credentials, expiry_text
 
     if settings.index == "memory":
         return HealthFinding("credentials", "ok", "in memory: none before it starts")
+
+    async def list_things() -> list[Expiring]:
+        directory = await load_directory(settings)
+        async with read_secrets(settings, directory) as secrets:
+            await prepare_all(directory, secrets)
+            return [
+                *expiring_credentials(directory),
+                *list_push_certificates(directory, secrets),
+                *list_as2_certificates(directory, secrets),
+            ]
+
     try:
-        directory = asyncio.run(load_directory(settings))
+        things = asyncio.run(list_things())
     except (PostroadError, OSError) as error:
         return HealthFinding("credentials", "fault", str(error))
     now_us = time.time_ns() // 1_000
-    secrets = open_operator_secrets(settings)
-    things = [
-        *expiring_credentials(directory),
-        *list_push_certificates(directory, secrets),
-        *list_as2_certificates(directory, secrets),
-    ]
     due = sorted(
         (thing for thing in things if due_warning(thing.expires_at_us, now_us) is not None), key=lambda one: one[1]
     )
@@ -177,70 +182,84 @@ def check_secrets(settings: Settings) -> HealthFinding:
 
     A variable is a warning only: the server's environment may have it although this command's has not.
     """
-    from postroad.bootstrap.pushes import SECRETS_FOLDER, open_operator_secrets
+    from postroad.bootstrap.secrets import SECRETS_FOLDER, read_secrets
     from postroad.cli.framework.stores import load_directory
     from postroad.flow.registries.named_secrets import find_unreadable_secrets
 
     if settings.index == "memory":
         return HealthFinding("secrets", "ok", "in memory: no service needs one before it starts")
+
+    async def find_unreadable() -> tuple[int, list[str]]:
+        directory = await load_directory(settings)
+        async with read_secrets(settings, directory) as secrets:
+            return await find_unreadable_secrets(directory, secrets)
+
     try:
-        directory = asyncio.run(load_directory(settings))
+        named, faults = asyncio.run(find_unreadable())
     except (PostroadError, OSError) as error:
         return HealthFinding("secrets", "fault", str(error))
-    named, faults = find_unreadable_secrets(directory, open_operator_secrets(settings))
     if faults:
         more = f" (and {len(faults) - MAX_LISTED} more)" if len(faults) > MAX_LISTED else ""
         where = f"; this node reads {settings.data / SECRETS_FOLDER} and the server's environment"
-        state: Literal["warning", "fault"] = "fault" if any(": file:" in fault for fault in faults) else "warning"
+        state: Literal["warning", "fault"] = "fault" if any(": env:" not in fault for fault in faults) else "warning"
         return HealthFinding("secrets", state, "; ".join(faults[:MAX_LISTED]) + more + where)
     return HealthFinding("secrets", "ok", f"this node can read all secrets of services ({named})")
 
 
 def check_as2(settings: Settings) -> HealthFinding:
     """Check that our private key is available for every AS2 partner."""
-    from postroad.bootstrap.pushes import open_operator_secrets
+    from postroad.bootstrap.secrets import read_secrets
     from postroad.cli.framework.stores import load_directory
     from postroad.flow.registries.as2_partners import As2Partners
 
     if settings.index == "memory":
         return HealthFinding("as2", "ok", "in memory: no partners before it starts")
+
+    async def find_faults() -> tuple[int, list[str]]:
+        directory = await load_directory(settings)
+        found = [service for service in directory.services.values() if service.as2 is not None]
+        async with read_secrets(settings, directory) as secrets:
+            partners = As2Partners(secrets, lambda service: "")
+            told = [(service.address, await partners.find_fault(service)) for service in found]
+        return len(found), [f"{address}: {fault}" for address, fault in told if fault]
+
     try:
-        directory = asyncio.run(load_directory(settings))
+        found, faults = asyncio.run(find_faults())
     except (PostroadError, OSError) as error:
         return HealthFinding("as2", "fault", str(error))
-    partners = As2Partners(open_operator_secrets(settings), lambda service: "")
-    found = [service for service in directory.services.values() if service.as2 is not None]
-    faults = [f"{service.address}: {fault}" for service in found if (fault := partners.fault_of(service))]
     if faults:
         return HealthFinding("as2", "warning", "; ".join(faults[:MAX_LISTED]))
     return HealthFinding(
         "as2",
         "ok",
-        f"the network's key is available for all partners ({len(found)})" if found else "there are no partners",
+        f"the network's key is available for all partners ({found})" if found else "there are no partners",
     )
 
 
 def check_pushes(settings: Settings) -> HealthFinding:
     """Check that every push service can be reached at its URL."""
     from postroad.bootstrap.pushes import find_unreachable_services
+    from postroad.bootstrap.secrets import read_secrets
     from postroad.cli.framework.stores import load_directory
 
     if settings.index == "memory":
         return HealthFinding("pushes", "ok", "in memory: none before it starts")
+
+    async def find_unreachable() -> tuple[int, list[str]]:
+        directory = await load_directory(settings)
+        pushed = [one for one in directory.services.values() if one.delivery is DeliveryMode.PUSH]
+        async with read_secrets(settings, directory) as secrets:
+            found = await find_unreachable_services(settings, secrets, pushed)
+        return len(pushed), [f"{service.address}: {told}" for service, told in found]
+
     try:
-        directory = asyncio.run(load_directory(settings))
+        pushed, faults = asyncio.run(find_unreachable())
     except (PostroadError, OSError) as error:
         return HealthFinding("pushes", "fault", str(error))
-    pushed = [one for one in directory.services.values() if one.delivery is DeliveryMode.PUSH]
-    faults = [
-        f"{service.address}: {told}" for service, told in asyncio.run(find_unreachable_services(settings, pushed))
-    ]
     if faults:
         more = f" (and {len(faults) - MAX_LISTED} more)" if len(faults) > MAX_LISTED else ""
         return HealthFinding("pushes", "warning", "; ".join(faults[:MAX_LISTED]) + more)
-    return HealthFinding(
-        "pushes", "ok", f"{len(pushed)} {'service is' if len(pushed) == 1 else 'services are'} pushed to"
-    )
+    return HealthFinding("pushes", "ok", f"{pushed} {'service is' if pushed == 1 else 'services are'} pushed to")
 
 
 async def _heads(settings: Settings) -> tuple[int, int]:

@@ -64,7 +64,7 @@ class As2Profile(StrictShape):
         signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
         if not self.secret_from and (signs or decrypts):
             raise ValueError(
-                "signing and decryption need secretFrom, the location of the key: file:NAME or env:PUSH_SECRET_GCID…"
+                "signing and decryption need secretFrom, the location of the key: secret:NAME, file:NAME or env:PUSH_SECRET_GCID…"
             )
         if not self.certificates and (self.encrypt or self.must_be_signed or (self.mdn_signed and self.mdn != "none")):
             raise ValueError("encryption and signature verification need the partner's certificate in certificates")

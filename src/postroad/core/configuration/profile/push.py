@@ -65,10 +65,11 @@ def _missing_settings(push: BackupPushProfile) -> Iterator[str]:
         yield "basic authentication needs a username without a colon"
     if push.authentication in SECRETS and not push.secret_from:
         secret = SECRETS[push.authentication]
-        yield f"needs secretFrom, the location of {secret}: file:NAME or env:PUSH_SECRET_GCID…; or choose authentication: none"
+        where = "secret:NAME, file:NAME or env:PUSH_SECRET_GCID…"
+        yield f"needs secretFrom, the location of {secret}: {where}; or choose authentication: none"
     if push.authentication is PushAuthentication.CERTIFICATE:
-        if not push.secret_from.startswith("file:"):
-            yield "a certificate needs secretFrom: file:NAME, a PEM file with the certificate and its key"
+        if not push.secret_from.startswith(("file:", "secret:")):
+            yield "a certificate needs secretFrom: secret:NAME or file:NAME, PEM with the certificate and its key"
         if not is_https(push.url):
             yield "a client certificate needs an https address"
 

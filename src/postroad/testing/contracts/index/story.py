@@ -40,6 +40,7 @@ from postroad.testing.contracts.index.story_batches import (
     BATCHES,
 )
 from postroad.testing.contracts.index.story_billing import BILLING
+from postroad.testing.contracts.index.story_secrets import SECRETS
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
 LATER = 2**62  # a number after all others, to begin a page that shows the newest
@@ -267,4 +268,5 @@ STORY: list[Entry] = [
     *BATCHES,
     *BILLING,
     NetworkRestored(90_000, "network", RESTORED_SEQ - 1, bytes(32), "a lost disk", 1_000, RESTORED_SEQ + 5),
+    *SECRETS,
 ]

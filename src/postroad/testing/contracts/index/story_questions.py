@@ -61,7 +61,8 @@ from postroad.testing.contracts.index.story_batches import (
     StoryQuestion,
 )
 from postroad.testing.contracts.index.story_batches import QUESTIONS as BATCH_QUESTIONS
-from postroad.testing.contracts.index.story_billing import BILLED, BILLING, PAID
+from postroad.testing.contracts.index.story_billing import BILLED, PAID
+from postroad.testing.contracts.index.story_secrets import KEY, LISTED, REMOVED_KEY, SECRETS, VALUE
 
 PASSED_ON = delivery_number(25, 0)
 
@@ -77,16 +78,30 @@ QUESTIONS = [
         "objects",
         (),
         "kind key version seq",
-        [*BILLED[:3], ("restore", "58", 1, RESTORED_SEQ), ("rule", "z", 1, 1), ("service", "a", 2, 12)],
+        [*BILLED[:3], ("restore", "58", 1, RESTORED_SEQ), ("rule", "z", 1, 1), *LISTED, ("service", "a", 2, 12)],
     ),
     StoryQuestion(
         "objects_since",
         (1,),
         "kind key version seq",
-        [("service", "a", 2, 12), *BILLED, ("restore", "58", 1, RESTORED_SEQ)],
+        [("service", "a", 2, 12), *BILLED, ("restore", "58", 1, RESTORED_SEQ), *LISTED],
     ),
     StoryQuestion(
-        "objects_since", (56,), "kind key value", [("payment", "2026-10-0001/1", PAID), ("restore", "58", RESTORED)]
+        "objects_since",
+        (56,),
+        "kind key value",
+        [
+            ("payment", "2026-10-0001/1", PAID),
+            ("restore", "58", RESTORED),
+            ("secret", KEY, VALUE),
+            ("secret", REMOVED_KEY, b""),
+        ],
+    ),
+    StoryQuestion(
+        "object_versions",
+        ("secret", KEY),
+        "version by reason",
+        [(2, "bob", "secret set"), (1, "ada", "secret set")],
     ),
     StoryQuestion("object_versions", ("payment", "2026-10-0001/1"), "version value by", [(1, PAID, "ada")]),
     StoryQuestion("object_versions", ("rule", "z"), "version value", [(1, b"{}")]),
@@ -199,7 +214,12 @@ QUESTIONS = [
     StoryQuestion("seen", (journey_key(GIVEN_UP),), "session seq", [("session 19", 19)]),
     StoryQuestion("seen", (journey_key(SILENT),), "session seq", [("", 22)]),
     StoryQuestion("seen", (journey_key(ASKED),), "seq", []),
-    StoryQuestion("recent_keys", (2,), "key", [(key,) for key in sorted(unique_keys(BILLING[-1]))]),
+    StoryQuestion(
+        "recent_keys",
+        (2,),
+        "key",
+        [(key,) for key in sorted(key for entry in SECRETS[-2:] for key in unique_keys(entry))],
+    ),
     StoryQuestion("seen", (batch_answer_key("session 52", "b-1"),), "seq", [(52,)]),
     StoryQuestion("seen", (batch_key(STILL_OPEN),), "seq", [(51,)]),
     StoryQuestion("seen", (version_key("invoice", "2026-10-0002", 1),), "seq", [(56,)]),

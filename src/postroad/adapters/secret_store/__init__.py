@@ -1,0 +1,1 @@
+"""Stores sealed secrets: a SQLite file beside the journal, or tables in PostgreSQL."""

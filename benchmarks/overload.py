@@ -17,14 +17,19 @@ from __future__ import annotations
 
 import argparse
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import NamedTuple
 
 from benchmarks import generator
 from benchmarks.comparing import work_folder
 from benchmarks.machine import description
-from benchmarks.overload_network import NEIGHBOUR_SHARE, Level, OverloadNetwork
+from benchmarks.measuring import machine_busy_s
+from benchmarks.overload_network import NEIGHBOUR_SHARE, Level, OpenLoad, OverloadNetwork
+from benchmarks.processes import tree_cpu_s
+from benchmarks.results import MAX_FOREIGN_CORES
 from benchmarks.sections import publish
 
 LEVELS = (0.5, 1.0, 2.0, 4.0)
@@ -54,8 +59,33 @@ def measure_level(folder: Path, times: float, capacity: float, seconds: float) -
     network = OverloadNetwork(folder)
     with network.server:
         network.measure_capacity(1.0)  # until everything has been used once
+        before = UsedTime.now(network.server.process_ids)
         flood, neighbour, memory_mib = network.offer(times * capacity, NEIGHBOUR_SHARE * capacity, seconds)
-    return Level(times=times, offered_per_s=times * capacity, flood=flood, neighbour=neighbour, memory_mib=memory_mib)
+        foreign_cores = UsedTime.now(network.server.process_ids).foreign_cores_since(before, flood, neighbour)
+    return Level(
+        times=times,
+        offered_per_s=times * capacity,
+        flood=flood,
+        neighbour=neighbour,
+        memory_mib=memory_mib,
+        foreign_cores=foreign_cores,
+    )
+
+
+class UsedTime(NamedTuple):
+    """Processor time used so far, by the whole machine and by the server."""
+
+    at_s: float
+    machine_s: float
+    server_s: float
+
+    @classmethod
+    def now(cls, process_ids: Sequence[int]) -> UsedTime:
+        return cls(time.monotonic(), machine_busy_s(), tree_cpu_s(process_ids))
+
+    def foreign_cores_since(self, before: UsedTime, *loads: OpenLoad) -> float:
+        ours_s = self.server_s - before.server_s + sum(load.client_cpu_s for load in loads)
+        return max(0.0, self.machine_s - before.machine_s - ours_s) / (self.at_s - before.at_s)
 
 
 def accepted_per_s(level: Level) -> float:
@@ -104,6 +134,8 @@ def table(capacity: float, levels: Sequence[Level], folder: Path) -> str:
     lines += [f"- Capacity: {capacity:,.0f} posts per second", "", "| " + " | ".join(HEADINGS) + " |"]
     lines += ["|" + "--:|" * len(HEADINGS), *map(row, levels)]
     codes = sorted({code for level in levels for code in level.flood.codes})
+    if (most := max(level.foreign_cores for level in levels)) > MAX_FOREIGN_CORES:
+        lines += ["", f"**Disturbed.** Other work used up to {most:.1f} cores meanwhile: these figures say little."]
     lines += ["", "Codes of the refusals: " + (", ".join(f"`{code}`" for code in codes) or "none") + "."]
     return "\n".join(lines)
 

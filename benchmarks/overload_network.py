@@ -69,6 +69,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     flood: OpenLoad
     neighbour: OpenLoad
     memory_mib: float  # the server's resident memory, at most
+    foreign_cores: float  # what neither the server nor the clients used
 
 
 class OverloadNetwork:
@@ -111,10 +112,8 @@ class OverloadNetwork:
         begin, ended = threading.Barrier(2), threading.Event()
         with ThreadPoolExecutor(max_workers=3) as threads:
             memory = threads.submit(self._most_memory, ended)
-            flood = threads.submit(run_generator, self._open, self._flood(rate, seconds), begin.wait, OpenLoad)
-            neighbour = threads.submit(
-                run_generator, self._open, self._neighbour(neighbour_rate, seconds), begin.wait, OpenLoad
-            )
+            flood = threads.submit(self._generate, self._flood(rate, seconds), begin)
+            neighbour = threads.submit(self._generate, self._neighbour(neighbour_rate, seconds), begin)
             for load in (flood, neighbour):
                 load.add_done_callback(lambda done: begin.abort() if done.exception() else None)
             try:
@@ -122,6 +121,12 @@ class OverloadNetwork:
             finally:
                 ended.set()
         return *reports, memory.result()
+
+    def _generate(self, options: Mapping[str, object], begin: threading.Barrier) -> OpenLoad:
+        def wait_for_the_other() -> None:
+            begin.wait()
+
+        return run_generator(self._open, options, wait_for_the_other, OpenLoad)
 
     def _most_memory(self, ended: threading.Event) -> float:
         most = 0

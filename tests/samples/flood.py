@@ -49,7 +49,7 @@ class Flood:
         began = loop.time()
         for number in range(int(rate * seconds)):
             if (early_s := began + number / rate - loop.time()) > 0:
-                await asyncio.sleep(early_s)
+                await asyncio.sleep(early_s)  # sleeps: the schedule
             streams[number % self._count][1].write(self._request)
             self.sent += 1
         await eventually_async(lambda: self.answered == self.sent, why="some posts were not answered")

@@ -8,7 +8,7 @@ import json
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -68,12 +68,12 @@ class Served:
 
 @contextlib.contextmanager
 def serving(
-    routes: dict[tuple[str, str], Callable[[FastRequest, FastReply], None]] | None = None,
+    routes: Mapping[tuple[str, str], Callable[[FastRequest, FastReply], None]] | None = None,
     app: Any = None,
     limits: HttpLimits | None = None,
     max_body: int = 1 << 20,
     proxies: tuple[str, ...] = (),
-    posts: dict[str, IsPost] | None = None,
+    posts: Mapping[str, IsPost] | None = None,
     **options: Any,
 ) -> Iterator[Served]:
     """``posts`` has the paths that serve posts, which wait under overload."""

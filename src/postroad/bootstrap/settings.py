@@ -71,7 +71,7 @@ class Settings:
     stored_bytes: int = 0
     # deliveries of each organization's own messages that may wait; 0 means no limit
     queued_messages: int = 0
-    # deliveries that may wait for one service, whoever sent them; further posts to it are refused; 0 means no limit
+    # deliveries that may wait for one service, from any sender; further posts to it are refused; 0 means no limit
     waiting_most: int = 1_000_000
     # who may register an organization: "open" (anyone), "approval" (anyone, but it is suspended until an operator approves it)
     # or "closed" (only operators create organizations)

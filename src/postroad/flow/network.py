@@ -131,7 +131,15 @@ class Network:
         self.releases = ReleaseStage(plumbing)
         cancelling = CancelStage(plumbing, self.batches)
         responses = RespondStage(plumbing, lookup, pseudonyms, ending, cancelling, self.heavy)
-        self._accept = AcceptStage(plumbing, responses, self.quota, self.full_recipients, self.pace, due, self.heavy)
+        self._accept = AcceptStage(
+            plumbing,
+            responses=responses,
+            quota=self.quota,
+            full=self.full_recipients,
+            pace=self.pace,
+            due=due,
+            heavy=self.heavy,
+        )
         self.mediation = MediateStage(plumbing, lookup, ending)
         self._deliver = DeliverStage(plumbing, self.tokens, lookup, ending, self.batches, self.mediation)
         self._forward = ForwardStage(plumbing, lookup, due, self.heavy)

@@ -156,16 +156,13 @@ class HotState:
 
     def waiting(self, recipient: str) -> int:
         """Return the number of deliveries that wait for the service."""
-        box = self._boxes.get(recipient)
-        return box.queued if box is not None else 0
+        return box.queued if (box := self._boxes.get(recipient)) is not None else 0
 
     def set_waiting(self, counts: Mapping[str, int]) -> None:
         """Replace the number of waiting deliveries of every service."""
         self.unseen_ends = 0
-        for recipient in self._boxes:
-            self._boxes[recipient].queued = 0
-        for recipient, count in counts.items():
-            self.mailbox(recipient).queued = count
+        for recipient in {*self._boxes, *counts}:
+            self.mailbox(recipient).queued = counts.get(recipient, 0)
 
     def arrivals(self, recipient: str) -> set[asyncio.Future[None]]:
         return self._arrivals[recipient]
@@ -340,8 +337,7 @@ class HotState:
     def _spill(self, recipient: str, seq: int) -> None:
         """Leave the deliveries that this entry queues only in the index."""
         box = self.mailbox(recipient)
-        box.spilled_to = delivery_number(seq, 0)
-        box.queued += 1
+        box.spilled_to, box.queued = delivery_number(seq, 0), box.queued + 1
         self.wake(recipient)
 
     def _offer(self, queued: Queued, data: bytes | None) -> None:

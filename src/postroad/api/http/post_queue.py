@@ -27,7 +27,7 @@ BACKLOG_S = 0.1  # of posts that one connection may have waiting behind its firs
 LOOK_AGAIN_S = 0.002  # while storage is behind
 
 
-class WaitingConnection(Protocol):
+class WaitingPoster(Protocol):
     def serve_waiting(self, most: int) -> None:
         """Refuse the oldest posts if more than ``most`` wait; start the others, while ``PostQueue.admits`` allows it."""
         ...
@@ -46,8 +46,8 @@ class PostQueue:
         self._credit = TURN_CREDIT
         self._in_turn = 0  # posts that the connection whose turn it is may still start
         self._is_renewing = False
-        self._lines: dict[str, deque[tuple[WaitingConnection, float]]] = {}
-        self._since_s: dict[WaitingConnection, float] = {}  # of connections that wait; the lines may also have others
+        self._lines: dict[str, deque[tuple[WaitingPoster, float]]] = {}
+        self._since_s: dict[WaitingPoster, float] = {}  # of connections that wait; the lines may also have others
         self.refused = 0  # posts, since the start
 
     @property
@@ -69,13 +69,13 @@ class PostQueue:
             self._renew_soon()
         return True
 
-    def wait(self, connection: WaitingConnection, organization: str) -> None:
+    def wait(self, connection: WaitingPoster, organization: str) -> None:
         """Add a connection whose next request is a post to the line of its organization."""
         since_s = self._since_s[connection] = self._loop.time()
         self._lines.setdefault(organization, deque()).append((connection, since_s))
         self._renew_soon()
 
-    def leave(self, connection: WaitingConnection) -> None:
+    def leave(self, connection: WaitingPoster) -> None:
         """Forget a connection that has ended; its place in the line is skipped."""
         self._since_s.pop(connection, None)
 

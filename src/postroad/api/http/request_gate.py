@@ -33,7 +33,7 @@ class SkippedPosts(NamedTuple):
     """Complete posts at the head of some input: where they end, and their number."""
 
     end: int
-    count: int
+    posts: int
 
 
 class RequestGate:
@@ -143,10 +143,13 @@ class RequestGate:
 
     def _find_post(self, pending: bytes, heads: HeadMemory) -> RepeatedHead | None:
         """Return the next head; None if it is incomplete, or not that of a post that can be skipped."""
-        end = head_end(pending, self._front.limits)
-        if end < 0:
+        try:
+            end = head_end(pending, self._front.limits)
+            head = heads.read(pending[:end]) if end >= 0 else None
+        except Refused:  # it is refused with its own code when it is read in its turn
             return None
-        head = heads.read(pending[:end])
+        if head is None:
+            return None
         route = self._front.route(head.method, head.path)
         if route is None or route.is_post is None or head.chunked or head.expects_continue:
             return None

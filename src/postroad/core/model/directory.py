@@ -194,7 +194,7 @@ class ServiceLimits:
 
     message_bytes: int = 0
     queued_messages: int = 0
-    waiting_messages: int = 0  # deliveries that wait for the service, whoever sent them
+    waiting_messages: int = 0  # deliveries that wait for the service, from any sender
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,6 +99,14 @@ def test_every_pipelined_post_is_answered_in_order(served: Served, load: Load) -
         assert wire.read().body == b"last"
 
 
+def test_what_is_wrong_behind_a_waiting_post_gets_its_own_code(served: Served, load: Load) -> None:
+    fall_behind(served, load)
+    with Wire(served.port) as wire:
+        wire.send(request("/post", b"one") + b"BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert [wire.read().code for _ in range(2)] == ["network.busy", "request.not-implemented"]
+        assert wire.ended()
+
+
 def test_only_the_oldest_posts_are_refused_when_too_many_wait_on_one_connection(served: Served, load: Load) -> None:
     fall_behind(served, load)
     with Wire(served.port) as wire:

@@ -99,7 +99,7 @@ class LimitsProfile(StrictShape):
     message_bytes: Count = 0
     queued_messages: Count = 0
     waiting_messages: Annotated[
-        Count, Field(description="Maximum number of deliveries that wait for the service, whoever sent them")
+        Count, Field(description="Maximum number of deliveries that wait for the service, from any sender")
     ] = 0
 
 

@@ -10,6 +10,7 @@ from random import Random
 from shutil import copytree
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_errors
@@ -39,7 +40,7 @@ def back_up(source: Path, target: Path, files: FileSystem | None = None) -> Back
         backup = SegmentBackup(source, folder)
         try:
             network = backup.open()
-            for _ in backup.copy(BackupManifest(network=network, segments=folder.manifest.segments)):
+            for _ in backup.copy(replace(folder.manifest, network=network)):
                 pass
             return folder.manifest
         finally:

@@ -113,7 +113,7 @@ async def test_only_segments_that_nobody_writes_to_are_linked(tmp_path: Path) ->
     *sealed, last = (segment.name for segment in manifest.segments)
     assert {links[name] for name in sealed} == {2}
     assert links[last] == 1
-    opened = open_small(tmp_path / "backup/journal")  # as whoever uses the backup as a data folder
+    opened = open_small(tmp_path / "backup/journal")  # as a server would, with the backup as its data folder
     await fill(opened, Random(3), 40)
     await opened.close()
     await journal.close()

@@ -2,7 +2,7 @@
 
 Rules: nothing is locked; the durable mark is read first, and only groups up to it are copied. Every group is checked against
 the chain before it is copied. A sealed segment never changes, so on the same file system it gets a second name instead of a
-copy; the last segment of a backup is always a copy, because whoever opens the backup writes there.
+copy; the last segment of a backup is always a copy, because a server that opens the backup writes there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from postroad.ports import JournalHead
 MAX_LISTINGS = 5  # retention replaces each segment at most once, so a second listing usually suffices
 
 
-class CopyProgress(NamedTuple):
+class BackupProgress(NamedTuple):
     """The last entry in the backup, that of the journal, and the bytes that this run has written."""
 
     entries: int
@@ -63,7 +63,7 @@ class SegmentBackup:
         self._folder.remove_unfinished()
         return network
 
-    def copy(self, manifest: BackupManifest) -> Iterator[CopyProgress]:
+    def copy(self, manifest: BackupManifest) -> Iterator[BackupProgress]:
         """Copy everything that is durable now; the backup is committed after each segment."""
         durable_seq = self._read_durable_mark()
         if durable_seq < manifest.entries:
@@ -82,19 +82,19 @@ class SegmentBackup:
             self._growing.close()
 
     def _read_durable_mark(self) -> int:
-        """Return the last durable entry; opened anew each time, because the folder may be another journal's by now."""
+        """Return the last durable entry; opened each time, because the folder may be another journal's by now."""
         mark = self._files.counter(self._source / DURABLE_NAME, writable=False)
         try:
             return mark.get()
         finally:
             mark.close()
 
-    def _copy_due(self, manifest: BackupManifest, durable_seq: int) -> Iterator[CopyProgress]:
+    def _copy_due(self, manifest: BackupManifest, durable_seq: int) -> Iterator[BackupProgress]:
         segments = list_segments(self._files.names(self._source))
         for due in find_due_segments(segments, durable_seq, manifest):
             manifest = manifest.with_segments([self._copy_segment(due)])
             self._folder.commit(manifest)
-            yield CopyProgress(manifest.entries, durable_seq, self._copied_bytes)
+            yield BackupProgress(manifest.entries, durable_seq, self._copied_bytes)
 
     def _copy_segment(self, due: DueSegment) -> BackupSegment:
         path = self._source / due.name.name

@@ -7,6 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.folder import BackupFolder
@@ -62,16 +63,12 @@ async def back_up(
     backup = TableBackup(journal, folder, SEGMENT_BYTES)
     try:
         network = await backup.open()
-        async for _ in backup.copy(BackupManifest(network=network, segments=folder.manifest.segments, **_end(folder))):
+        async for _ in backup.copy(replace(folder.manifest, network=network)):
             pass
         return folder.manifest
     finally:
         backup.close()
         folder.close()
-
-
-def _end(folder: BackupFolder) -> dict[str, object]:
-    return {"entries": folder.manifest.entries, "chain": folder.manifest.chain}
 
 
 def back_up_segments(source: Path, target: Path) -> BackupManifest:

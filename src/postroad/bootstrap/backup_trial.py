@@ -20,7 +20,7 @@ from postroad.flow.indexing import rebuild
 from postroad.ports import Clock
 
 
-class TrialResult(NamedTuple):
+class BackupTrial(NamedTuple):
     """The result of a trial: entries in the index, deliveries that wait, whether an index was compared, and differences."""
 
     entries: int
@@ -31,7 +31,7 @@ class TrialResult(NamedTuple):
 
 async def try_backup(
     backup: Path, scratch: Path, running_index: Path | None, clock: Clock, on_progress: Callable[[int], None]
-) -> TrialResult:
+) -> BackupTrial:
     """Restore a backup into the scratch folder, up to its end, and open it; ``running_index``: the network's, if there is one."""
     contents = BackupContents(backup)
     (scratch / JOURNAL_FOLDER).mkdir()
@@ -42,7 +42,7 @@ async def try_backup(
     index = SqliteIndex(scratch / INDEX_FILE)
     try:
         head = await rebuild(journal, index, lambda at: on_progress(at.seq))
-        desk = LocalDesk(journal, index, clock, wait_for_entry=_is_indexed)
+        desk = LocalDesk(journal, index, clock, wait_for_entry=_wait_for_nothing)
         await desk.open()
         try:
             waiting = sum(count for _, count in await index.query("mailboxes"))
@@ -53,10 +53,10 @@ async def try_backup(
         await index.close()
         await journal.close()
     differences = [] if applied == head.seq else [f"the desk opens at entry {applied} instead of {head.seq}"]
-    return _compare(scratch / INDEX_FILE, running_index, TrialResult(head.seq, waiting, False, differences))
+    return _compare(scratch / INDEX_FILE, running_index, BackupTrial(head.seq, waiting, False, differences))
 
 
-def _compare(index: Path, running_index: Path | None, found: TrialResult) -> TrialResult:
+def _compare(index: Path, running_index: Path | None, found: BackupTrial) -> BackupTrial:
     """Compare the tables with those of the running index, as far as both have the same entries."""
     if running_index is None:
         return found
@@ -70,5 +70,5 @@ def _compare(index: Path, running_index: Path | None, found: TrialResult) -> Tri
     return found._replace(is_compared=True, differences=found.differences + differences)
 
 
-async def _is_indexed(seq: int) -> None:
+async def _wait_for_nothing(seq: int) -> None:
     """Return at once: the index is complete before the desk opens."""

@@ -15,7 +15,7 @@ import msgspec
 
 from postroad import __version__
 from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_errors
-from postroad.adapters.journal.backup.from_segments import CopyProgress, SegmentBackup
+from postroad.adapters.journal.backup.from_segments import BackupProgress, SegmentBackup
 from postroad.adapters.journal.backup.from_table import TableBackup
 from postroad.adapters.journal.backup.manifest import BackupManifest
 from postroad.adapters.journal.backup.secret_files import PLAIN, SEALED, SecretCopies, remove_unlisted_secrets
@@ -29,7 +29,7 @@ from postroad.core.identity.sealing import SealingKeys
 from postroad.errors import Misconfigured
 from postroad.ports import Clock
 
-Progress = Callable[[CopyProgress], None]
+Progress = Callable[[BackupProgress], None]
 
 
 def load_master_keys(settings: Settings) -> SealingKeys | None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from postroad.adapters.desk.shared import PACKAGE as DESK_PACKAGE
 from postroad.adapters.desk.shared_rebuild import Replay
 from postroad.adapters.journal.backup.contents import BackupContents
-from postroad.adapters.journal.backup.secret_files import read_secrets, write_private
+from postroad.adapters.journal.backup.secret_files import SecretContents, read_secrets, write_private
 from postroad.adapters.journal.backup.to_segments import UNFINISHED_JOURNAL, restore_journal
 from postroad.adapters.journal.backup.to_table import restore_table
 from postroad.adapters.journal.postgres import PostgresJournal
@@ -65,16 +65,11 @@ async def restore_into_folder(
 ) -> JournalHead:
     """Restore journal and secrets into the data folder of the settings, which must be empty; returns the journal's head."""
     require_empty_folder(settings.data)
-    secrets = (
-        read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
-        if plan.with_secrets
-        else {}
-    )
+    secrets = open_secrets(plan, settings) if plan.with_secrets else {}
     RealFiles().make_directory(
         settings.data / UNFINISHED_JOURNAL
     )  # first, so that an interrupted restore is recognised
-    for name, text in secrets.items():
-        write_private(settings.data / name, text)
+    write_secrets(settings.data, secrets)
     return await restore_journal(
         plan.contents,
         settings.data,
@@ -105,14 +100,16 @@ async def restore_into_postgres(
         await journal.close()
 
 
-def restore_secrets(plan: RestorePlan, settings: Settings) -> list[str]:
-    """Write only the backup's secrets into the data folder of the settings; returns their names."""
+def open_secrets(plan: RestorePlan, settings: Settings) -> SecretContents:
+    """Return the backup's secrets, for the data folder of the settings, which must be empty."""
     require_empty_folder(settings.data)
-    secrets = read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
-    RealFiles().make_directory(settings.data)
+    return read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
+
+
+def write_secrets(data: Path, secrets: SecretContents) -> None:
+    RealFiles().make_directory(data)
     for name, text in secrets.items():
-        write_private(settings.data / name, text)
-    return sorted(secrets)
+        write_private(data / name, text)
 
 
 def require_empty_folder(data: Path) -> None:

@@ -10,6 +10,7 @@ from random import Random
 from shutil import copytree
 
 import pytest
+from msgspec.structs import replace
 
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_errors
@@ -39,7 +40,7 @@ def back_up(source: Path, target: Path, files: FileSystem | None = None) -> Back
         backup = SegmentBackup(source, folder)
         try:
             network = backup.open()
-            for _ in backup.copy(BackupManifest(network=network, segments=folder.manifest.segments)):
+            for _ in backup.copy(replace(folder.manifest, network=network)):
                 pass
             return folder.manifest
         finally:
@@ -112,7 +113,7 @@ async def test_only_segments_that_nobody_writes_to_are_linked(tmp_path: Path) ->
     *sealed, last = (segment.name for segment in manifest.segments)
     assert {links[name] for name in sealed} == {2}
     assert links[last] == 1
-    opened = open_small(tmp_path / "backup/journal")  # as whoever uses the backup as a data folder
+    opened = open_small(tmp_path / "backup/journal")  # as a server would, with the backup as its data folder
     await fill(opened, Random(3), 40)
     await opened.close()
     await journal.close()

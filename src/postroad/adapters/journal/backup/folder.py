@@ -89,12 +89,13 @@ def require_same_history(folder: BackupFolder, network: str, found: JournalHead)
     """Raise Misconfigured unless the journal is the backup's; ``found`` is its head at the backup's last entry."""
     manifest = folder.manifest
     if manifest.entries and (manifest.network, manifest.head) != (network, found):
-        raise Misconfigured(
-            [
-                f"backup: {folder.path} has {manifest.entries} entries of another journal, or of this one before a restore; "
-                "choose another folder"
-            ]
-        )
+        raise other_history_error(folder)
+
+
+def other_history_error(folder: BackupFolder) -> Misconfigured:
+    entries = folder.manifest.entries
+    detail = f"{folder.path} has {entries} entries of another journal, or of this one before a restore; choose another folder"
+    return Misconfigured([f"backup: {detail}"])
 
 
 def read_manifest(path: Path, files: FileSystem) -> BackupManifest | None:

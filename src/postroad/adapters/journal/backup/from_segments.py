@@ -2,7 +2,7 @@
 
 Rules: nothing is locked; the durable mark is read first, and only groups up to it are copied. Every group is checked against
 the chain before it is copied. A sealed segment never changes, so on the same file system it gets a second name instead of a
-copy; the last segment of a backup is always a copy, because whoever opens the backup writes there.
+copy; the last segment of a backup is always a copy, because a server that opens the backup writes there.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
-from postroad.adapters.journal.backup.folder import PART, BackupFolder, require_same_history
+from postroad.adapters.journal.backup.folder import PART, BackupFolder, other_history_error, require_same_history
 from postroad.adapters.journal.backup.manifest import (
     BackupManifest,
     BackupSegment,
@@ -21,7 +21,7 @@ from postroad.adapters.journal.backup.manifest import (
 )
 from postroad.adapters.journal.backup.segment_writer import SegmentWriter, digest_file
 from postroad.adapters.journal.segments import frame
-from postroad.adapters.journal.segments.catalog import OpenSegment, list_segments
+from postroad.adapters.journal.segments.catalog import DURABLE_NAME, OpenSegment, list_segments
 from postroad.adapters.journal.segments.frame import EMPTY
 from postroad.adapters.journal.segments.reader import SegmentReader
 from postroad.errors import Misconfigured, Unavailable
@@ -30,7 +30,7 @@ from postroad.ports import JournalHead
 MAX_LISTINGS = 5  # retention replaces each segment at most once, so a second listing usually suffices
 
 
-class CopyProgress(NamedTuple):
+class BackupProgress(NamedTuple):
     """The last entry in the backup, that of the journal, and the bytes that this run has written."""
 
     entries: int
@@ -45,24 +45,29 @@ class SegmentBackup:
         self._source = source
         self._folder = folder
         self._files = folder.files
-        self._journal = SegmentReader(source, folder.files)
         self._growing: SegmentWriter | None = None  # the last segment, kept open because it grows
         self._copied_bytes = 0
 
     def open(self) -> str:
         """Check that the backup is one of this journal, and return the network's identification."""
-        first = self._journal.read_sync(0, 1).records
-        if not first:
-            raise Misconfigured([f"backup: the journal in {self._source} is empty; there is nothing to copy yet"])
-        network = identify_network(first[0].facts)
-        entries = self._folder.manifest.entries
-        require_same_history(self._folder, network, self._journal.read_sync(entries - 1, 1).head if entries else EMPTY)
+        journal = SegmentReader(self._source, self._files)
+        try:
+            first = journal.read_sync(0, 1).records
+            if not first:
+                raise Misconfigured([f"backup: the journal in {self._source} is empty; there is nothing to copy yet"])
+            network = identify_network(first[0].facts)
+            entries = self._folder.manifest.entries
+            require_same_history(self._folder, network, journal.read_sync(entries - 1, 1).head if entries else EMPTY)
+        finally:
+            journal.close()
         self._folder.remove_unfinished()
         return network
 
-    def copy(self, manifest: BackupManifest) -> Iterator[CopyProgress]:
+    def copy(self, manifest: BackupManifest) -> Iterator[BackupProgress]:
         """Copy everything that is durable now; the backup is committed after each segment."""
-        durable_seq = self._journal.durable_seq()
+        durable_seq = self._read_durable_mark()
+        if durable_seq < manifest.entries:
+            raise other_history_error(self._folder)
         for _ in range(MAX_LISTINGS):
             try:
                 yield from self._copy_due(manifest, durable_seq)
@@ -73,16 +78,23 @@ class SegmentBackup:
         raise Unavailable("storage.failed", f"segments of {self._source} disappear while they are copied; try again")
 
     def close(self) -> None:
-        self._journal.close()
         if self._growing is not None:
             self._growing.close()
 
-    def _copy_due(self, manifest: BackupManifest, durable_seq: int) -> Iterator[CopyProgress]:
+    def _read_durable_mark(self) -> int:
+        """Return the last durable entry; opened each time, because the folder may be another journal's by now."""
+        mark = self._files.counter(self._source / DURABLE_NAME, writable=False)
+        try:
+            return mark.get()
+        finally:
+            mark.close()
+
+    def _copy_due(self, manifest: BackupManifest, durable_seq: int) -> Iterator[BackupProgress]:
         segments = list_segments(self._files.names(self._source))
         for due in find_due_segments(segments, durable_seq, manifest):
             manifest = manifest.with_segments([self._copy_segment(due)])
             self._folder.commit(manifest)
-            yield CopyProgress(manifest.entries, durable_seq, self._copied_bytes)
+            yield BackupProgress(manifest.entries, durable_seq, self._copied_bytes)
 
     def _copy_segment(self, due: DueSegment) -> BackupSegment:
         path = self._source / due.name.name

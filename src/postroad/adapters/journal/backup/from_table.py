@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 from typing import NoReturn
 
 from postroad.adapters.journal.backup.folder import BackupFolder, require_same_history
-from postroad.adapters.journal.backup.from_segments import CopyProgress
+from postroad.adapters.journal.backup.from_segments import BackupProgress
 from postroad.adapters.journal.backup.manifest import BackupManifest, BackupSegment, identify_network
 from postroad.adapters.journal.backup.segment_writer import SegmentWriter, digest_file
 from postroad.adapters.journal.postgres import PostgresJournal
@@ -53,7 +53,7 @@ class TableBackup:
         await self._drop_bodies()
         return network
 
-    async def copy(self, manifest: BackupManifest) -> AsyncIterator[CopyProgress]:
+    async def copy(self, manifest: BackupManifest) -> AsyncIterator[BackupProgress]:
         """Copy everything up to the head as it is now; the backup is committed every 16 MiB."""
         end = await self._journal.head()
         if manifest.entries >= end.seq:
@@ -69,7 +69,7 @@ class TableBackup:
         if self._writer is not None:
             self._writer.close()
 
-    async def _copy_groups(self, manifest: BackupManifest, end: JournalHead) -> AsyncIterator[CopyProgress]:
+    async def _copy_groups(self, manifest: BackupManifest, end: JournalHead) -> AsyncIterator[BackupProgress]:
         head, committed_bytes = manifest.head, self._copied_bytes
         async for group, bodies in self._journal.groups(head.seq):
             if group.first_seq > end.seq:
@@ -81,9 +81,9 @@ class TableBackup:
             head = group.head
             if self._copied_bytes - committed_bytes >= COMMIT_EVERY_BYTES:
                 committed_bytes, manifest = self._copied_bytes, self._commit(manifest)
-                yield CopyProgress(manifest.entries, end.seq, self._copied_bytes)
+                yield BackupProgress(manifest.entries, end.seq, self._copied_bytes)
         manifest = self._commit(manifest)
-        yield CopyProgress(manifest.entries, end.seq, self._copied_bytes)
+        yield BackupProgress(manifest.entries, end.seq, self._copied_bytes)
 
     def _abandon(self) -> None:
         if self._writer is not None:

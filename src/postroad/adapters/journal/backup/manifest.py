@@ -84,11 +84,12 @@ class DueSegment(Struct, frozen=True):
 def find_due_segments(segments: list[SegmentName], durable_seq: int, manifest: BackupManifest) -> list[DueSegment]:
     """Return the segments that the backup lacks, has in another form, or has only in part."""
     due: list[DueSegment] = []
+    by_first = {segment.first: segment for segment in manifest.segments}
     for place, segment in enumerate(segments):
         if segment.first_seq > durable_seq:
             break
         following = segments[place + 1].first_seq if place + 1 < len(segments) else durable_seq + 1
-        known = manifest.find(segment.first_seq)
+        known = by_first.get(segment.first_seq)
         last = min(durable_seq, following - 1)
         if known is None or (known.name, known.last) != (segment.name, last):
             due.append(DueSegment(segment, last, following <= durable_seq))

@@ -15,7 +15,7 @@ from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.backup.verification import verify_backup
 from postroad.adapters.journal.segments import JournalDefect
 from postroad.adapters.system import SystemClock
-from postroad.bootstrap.backup_trial import TrialResult, try_backup
+from postroad.bootstrap.backup_trial import BackupTrial, try_backup
 from postroad.bootstrap.backups import NetworkBackup, open_backup
 from postroad.bootstrap.running_network import INDEX_FILE
 from postroad.bootstrap.settings import Settings
@@ -106,7 +106,7 @@ def _warn_of_plain_secrets(folder: Path, mode: str, files: int) -> None:
     if mode == PLAIN and files:
         click.echo(
             f"{click.style('warning', fg='yellow')}: {folder} contains {files} secret files that are not sealed, because no "
-            "master key is set (master_key_file); whoever can read the folder can use them",
+            "master key is set (master_key_file); everyone who can read the folder can use them",
             err=True,
         )
 
@@ -193,14 +193,14 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
         sys.exit(ExitCode.ERROR)
 
 
-async def _try(out: Output, folder: Path, settings: Settings) -> TrialResult:
+async def _try(out: Output, folder: Path, settings: Settings) -> BackupTrial:
     index = settings.data / INDEX_FILE
     is_ours = settings.index == "sqlite" and index.exists()
     with tempfile.TemporaryDirectory(prefix="postroad-verify-") as scratch, out.progress("restoring", None) as advance:
         return await try_backup(folder, Path(scratch), index if is_ours else None, SystemClock(), advance)
 
 
-def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, trial: TrialResult | None) -> None:
+def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, trial: BackupTrial | None) -> None:
     for fault in faults:
         out.say(f"{click.style(fault.kind, fg='red')}: {fault.file} at {fault.offset}: {fault.detail}")
     if faults:

@@ -12,9 +12,10 @@ from postroad.adapters.system import SystemClock
 from postroad.bootstrap.restores import (
     SKIP_NUMBERS,
     RestorePlan,
+    open_secrets,
     restore_into_folder,
     restore_into_postgres,
-    restore_secrets,
+    write_secrets,
 )
 from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
@@ -122,8 +123,11 @@ async def _restore(
     with out.progress("restoring", plan.cut) as advance:
         if dsn is None:
             return await restore_into_folder(plan, settings, SystemClock(), advance), plan.with_secrets
-        secrets = bool(data is not None and plan.with_secrets and restore_secrets(plan, settings))
-        return await restore_into_postgres(plan, dsn, SystemClock(), advance), secrets
+        secrets = open_secrets(plan, settings) if data is not None and plan.with_secrets else {}
+        head = await restore_into_postgres(plan, dsn, SystemClock(), advance)
+        if data is not None:
+            write_secrets(data, secrets)
+        return head, bool(secrets)
 
 
 def _report(out: Output, plan: RestorePlan, target: str, head: JournalHead) -> None:

@@ -267,6 +267,14 @@ STORY: list[Entry] = [
     DeliveriesReleased(39_000, "network", BANK, "2 were waiting", WAITING, 1),
     *BATCHES,
     *BILLING,
-    NetworkRestored(90_000, "network", RESTORED_SEQ - 1, bytes(32), "a lost disk", 1_000, RESTORED_SEQ + 5),
+    NetworkRestored(
+        at_us=90_000,
+        by="network",
+        cut=RESTORED_SEQ - 1,
+        chain=bytes(32),
+        reason="a lost disk",
+        skip_numbers=1_000,
+        backup=RESTORED_SEQ + 5,
+    ),
     *SECRETS,
 ]

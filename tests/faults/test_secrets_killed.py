@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -105,6 +106,7 @@ def test_a_rotation_of_the_master_key_is_continued_after_each_death(tmp_path: Pa
             for owner in OWNERS:
                 client.secrets.set(owner, "hook", f"of {owner}")
         server.stop()
+        backup = shutil.copytree(server.data, tmp_path / "backup")
         server.settings["master_key"] = f"{NEW_KEY},{OLD_KEY}"
         server.start()
         for moment in REWRAPS if HAS_TIME else REWRAPS[2:]:
@@ -124,6 +126,9 @@ def test_a_rotation_of_the_master_key_is_continued_after_each_death(tmp_path: Pa
         server.settings["master_key"] = OLD_KEY  # an old key alone, as after a restore of old settings
         with pytest.raises(AssertionError, match="add the missing key"):
             server.start()
+        server.settings["data"] = backup  # from before the rotation, which the old key opens
+        server.start()
+        assert pushed_token(server, receiving, key) == f"of {INBOX}"
 
 
 def test_a_rotation_of_the_token_key_is_continued_after_each_death(tmp_path: Path) -> None:

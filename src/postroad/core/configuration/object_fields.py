@@ -23,6 +23,7 @@ from postroad.core.model.billing import Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service
 from postroad.core.model.exchange import Binding
 from postroad.core.model.rule import Rule
+from postroad.core.model.secret_entries import SecretRecord
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.trust import RegisteredCookie
 
@@ -75,6 +76,8 @@ def written_fields(value: Any) -> dict[str, Any]:
         return asset_summary(value)
     if isinstance(value, RegisteredCookie):
         return {"contentType": value.content_type, "secret": value.content}
+    if isinstance(value, SecretRecord):
+        return {"digest": value.digest}
     if isinstance(value, Binding):
         return USUAL_BINDING | binding_entry(value, value.queue)
     if isinstance(value, Tariff):

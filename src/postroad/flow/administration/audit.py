@@ -12,6 +12,7 @@ from postroad.core.configuration.change_plan import ChangedField
 from postroad.core.model.caller import Caller
 from postroad.core.model.configuration_objects import AS2_IDENTITIES, KINDS
 from postroad.core.model.directory import Credential, Organization, Person
+from postroad.core.model.secret_entries import SecretRecord
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import QUERIES
 from postroad.flow.administration.base import permission_denied
@@ -104,6 +105,8 @@ def _name(key: str, item: Any | None, directory: Directory) -> str:
         return f"{item.label or key} of {directory.address_of(item.service) or item.person}"
     if isinstance(item, Organization | Person):  # keys are in lower case
         return item.name if isinstance(item, Organization) else item.email
+    if isinstance(item, SecretRecord):
+        return f"{item.name} of {directory.address_of(item.service) if item.service else item.organization}"
     address = getattr(item, "address", "")
     owner, _, rest = key.partition("/")
     service = directory.services.get(owner)

@@ -74,7 +74,7 @@ def test_bodies_are_as_long_as_entries_say(records: list[NewRecord], entries: li
 
 def test_every_kind_of_traffic_occurs(entries: list[Entry], books: RecordedHistory) -> None:
     kinds = {entry.__struct_config__.tag for entry in entries}
-    by_people = {"access.recorded", "crossreference.changed", "delivery.resent", "delivery.dropped"}
+    by_people = {"access.recorded", "crossreference.changed", "delivery.resent", "delivery.dropped", "secret.changed"}
     by_formats = {"delivery.translated"}  # all its services take JSON
     by_holding = {"delivery.released"}  # none of them has anything held back
     by_batching = {"batch.changed", "interchange.answered"}  # none of them is a send port

@@ -24,7 +24,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
 from postroad.warehouse.bulk.read.journals import open_journal, read_records
 
-NOT_SHIPPED = frozenset({"person", "credential", "invoice", "payment", "as2-stations"})
+NOT_SHIPPED = frozenset({"person", "credential", "invoice", "payment", "as2-stations", "secret"})
 DIRECTORIES_CACHED = 8
 
 _read = msgspec.json.Decoder(list[ObjectChange]).decode

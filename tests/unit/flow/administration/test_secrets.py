@@ -1,0 +1,146 @@
+"""Who may set which secret, what lists and the audit show, and which services use one."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from postroad.core.model.caller import Caller
+from postroad.core.model.directory import Push, PushAuthentication, Role
+from postroad.errors import Refused
+from postroad.flow.administration.audit import list_audited_accesses, list_audited_changes
+from postroad.flow.administration.base import Administration
+from postroad.flow.administration.key_rotation import find_keys, rotate_master, rotate_token
+from postroad.flow.administration.secrets import (
+    MAX_SECRET_BYTES,
+    list_secrets,
+    list_service_secrets,
+    place_for_organization,
+    place_for_service,
+    remove_secret,
+    set_secret,
+)
+from postroad.testing.network import MemoryNetwork, memory_network
+
+CANARY = "canary-31c0d9"
+
+
+@pytest.fixture
+async def running() -> AsyncIterator[MemoryNetwork]:
+    async with memory_network() as network:
+        yield network
+
+
+async def people(running: MemoryNetwork) -> dict[str, Caller]:
+    owner = await running.enroll("owner@acme.example", organization="Acme")
+    await running.key_for(owner)  # so that the organization has an owner who can log in
+    return {
+        "owner": owner,
+        "developer": await running.enroll("dev@acme.example", organization="Acme", role=Role.DEVELOPER),
+        "viewer": await running.enroll("viewer@acme.example", organization="Acme", role=Role.VIEWER),
+        "stranger": await running.enroll("owner@birch.example", organization="Birch"),
+        "operator": await running.enroll("operator@network.example", operator=True),
+        "service": await running.register("Acme/Inbox"),
+    }
+
+
+@pytest.mark.req("O9", "Z5")
+async def test_owners_set_for_all_and_developers_for_a_service(running: MemoryNetwork) -> None:
+    administration, callers = Administration(running.network, running.passwords), await people(running)
+    codes: dict[str, tuple[str, str]] = {}
+    for who, caller in callers.items():
+        found = []
+        for place in (
+            place_for_organization(caller, "Acme", "hook"),
+            place_for_service(caller, "Acme/Inbox", "hook"),
+        ):
+            try:
+                await set_secret(administration, caller, place, CANARY)
+                await remove_secret(administration, caller, place)
+                found.append("")
+            except Refused as refused:
+                found.append(refused.code)
+        codes[who] = (found[0], found[1])
+    assert codes == {
+        "owner": ("", ""),
+        "developer": ("permission.denied", ""),
+        "viewer": ("permission.denied", "permission.denied"),
+        "stranger": ("not-found", "not-found"),
+        "operator": ("permission.denied", "permission.denied"),
+        "service": ("permission.denied", "permission.denied"),
+    }
+
+
+async def test_an_operator_sets_up_an_organization_without_an_owner(running: MemoryNetwork) -> None:
+    operator = await running.enroll("operator@network.example", operator=True)
+    await running.register("Acme/Inbox")
+    administration = Administration(running.network, running.passwords)
+    listed = await set_secret(administration, operator, place_for_organization(operator, "Acme", "hook"), CANARY)
+    assert listed.record.set_by == "operator@network.example"
+
+
+@pytest.mark.req("O9")
+async def test_lists_and_audit_show_who_set_what_and_not_the_secret(running: MemoryNetwork) -> None:
+    administration, callers = Administration(running.network, running.passwords), await people(running)
+    owner, network = callers["owner"], running.network
+    push = Push(url="https://a.example", authentication=PushAuthentication.BEARER, secret_from="secret:HOOK")
+    outbox = await running.register("Acme/Outbox", push=push)
+    place = place_for_organization(owner, "Acme", "hook")
+    for text in (CANARY, CANARY + "2"):
+        await set_secret(administration, owner, place, text)
+    [listed] = await list_secrets(network, callers["viewer"], "Acme")
+    assert (listed.record.version, listed.record.set_by, listed.used_by) == (2, "owner@acme.example", [outbox.service])
+    await set_secret(administration, owner, place_for_service(owner, "Acme/Outbox", "hook"), CANARY)
+    used = {one.record.service: one.used_by for one in await list_secrets(network, owner, "Acme")}
+    assert outbox.service is not None
+    assert used == {"": [], outbox.service.gcid: [outbox.service]}
+    assert len(await list_service_secrets(network, outbox, "Acme/Outbox")) == 1
+    with pytest.raises(Refused, match="Not found"):
+        await list_secrets(network, callers["stranger"], "Acme")
+    await remove_secret(administration, owner, place)
+    changes = [one for one in await list_audited_changes(network, callers["operator"]) if one.kind == "secret"]
+    assert [(one.reason, one.name, one.version, one.by) for one in changes] == [
+        ("secret removed", "hook of Acme", 3, "owner@acme.example"),
+        ("secret set", "hook of Acme/Outbox", 1, "owner@acme.example"),
+        ("secret set", "hook of Acme", 2, "owner@acme.example"),
+        ("secret set", "hook of Acme", 1, "owner@acme.example"),
+    ]
+    assert CANARY not in str(changes)
+
+
+async def test_names_and_sizes_are_checked(running: MemoryNetwork) -> None:
+    administration, owner = Administration(running.network, running.passwords), (await people(running))["owner"]
+    for name in ("", "a/b", "-a", "a b", "ä", "x" * 65):
+        with pytest.raises(Refused, match="name"):
+            await set_secret(administration, owner, place_for_organization(owner, "Acme", name), CANARY)
+    for text in ("", "ä" * (MAX_SECRET_BYTES // 2 + 1)):
+        with pytest.raises(Refused, match="A secret has"):
+            await set_secret(administration, owner, place_for_organization(owner, "Acme", "ok"), text)
+    await set_secret(administration, owner, place_for_organization(owner, "Acme", "ok"), "x" * MAX_SECRET_BYTES)
+
+
+async def test_a_replacement_may_name_the_version_that_it_replaces(running: MemoryNetwork) -> None:
+    administration, owner = Administration(running.network, running.passwords), (await people(running))["owner"]
+    place = place_for_organization(owner, "Acme", "hook")
+    await set_secret(administration, owner, place, "one")
+    await set_secret(administration, owner, place, "two", 1)
+    with pytest.raises(Refused, match="changed since"):
+        await set_secret(administration, owner, place, "three", 1)
+
+
+@pytest.mark.req("O9")
+async def test_operators_rotate_keys_and_the_audit_shows_it(running: MemoryNetwork) -> None:
+    callers, network = await people(running), running.network
+    operator = callers["operator"]
+    for who in ("owner", "service", "stranger"):
+        for rotate in (rotate_master, rotate_token, find_keys):
+            with pytest.raises(Refused, match="Only operators"):
+                await rotate(network, callers[who])
+    assert await rotate_master(network, operator) == 0
+    new = await rotate_token(network, operator)
+    keys = await find_keys(network, operator)
+    assert [key.id for key in keys.token_keys][1:] == [new.id]
+    assert keys.token_keys[1].from_seq is not None
+    accesses = [one.what for one in await list_audited_accesses(network, operator)]
+    assert accesses == ["token-key.rotated", "master-key.rotated"]

@@ -170,13 +170,14 @@ def raise_level(server: ServerProcess) -> None:
 
 
 def continue_billing(server: ServerProcess) -> None:
-    """Recorded invoices, which were configuration, are corrected, credited and paid by entries of their own."""
+    """Recorded invoices (configuration in the first recording) are corrected, credited and paid by entries of their own."""
     with client(server, OPERATOR) as operator:
         recorded = operator.billing.documents()
         period, last, count = recorded[0].period, recorded[-1].number, len(recorded)
         accounts = [
             {"organization": one.organization, "currency": one.currency, "tariffs": one.tariffs, "lines": charged(one)}
             for one in recorded
+            if not one.corrects  # what was charged; a credit note has no charges
         ]
         counted = {"through": recorded[0].through, "latest": 2**52, "accounts": accounts}
         assert operator.billing.issue(period, counted=counted).items == [], "recorded invoices are right"

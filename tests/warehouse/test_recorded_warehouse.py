@@ -71,7 +71,9 @@ def test_a_recorded_warehouse_is_continued(spark: SparkSession, version: Path, t
     run("pipeline", "run", "--data", data, "--warehouse", tmp_path / "fresh")
     fresh = rows(tmp_path / "fresh", NEXT_DAYS, known)
     assert fresh["message_histories"]
-    assert set(recorded.pop("log")) < set(fresh["log"])  # the invoices were issued after it was landed
+    assert set(recorded.pop("log")) <= set(
+        fresh["log"]
+    )  # the first recording has invoices that were issued after it was landed
     for name, found in recorded.items():
         assert found == fresh[name], name
     afterwards = rows(tmp_path / "fresh")

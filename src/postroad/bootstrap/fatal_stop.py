@@ -14,9 +14,7 @@ class FatalStop:
 
     def __init__(self) -> None:
         self._error: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._error.add_done_callback(
-            lambda error: error.cancelled() or error.exception()
-        )  # the server may be stopping
+        self._error.add_done_callback(lambda error: error.exception())  # seen, also if the server is stopping already
 
     def stop(self, error: Misconfigured) -> None:
         """End the wait of ``unless`` with this error; the first one counts."""

@@ -49,9 +49,7 @@ class FollowedIndex:
         self._leads = leads
         self._patience_s = patience_s
         self._look_again_s = look_again_s  # None: every entry is announced by ``notify``
-        self._on_unreadable = (
-            on_unreadable  # called when the network was raised to a level that this version cannot read
-        )
+        self._on_unreadable = on_unreadable  # the network was raised to a level that this version cannot read
         self._arrived = asyncio.Event()
         self._wanted = asyncio.Event()  # set while someone waits for an entry
         self._waiting = 0

@@ -344,11 +344,11 @@ class HttpConnection(asyncio.Protocol):
 
     # ending the connection
 
-    def drain(self) -> None:
+    def drain(self, has_waited: bool = False) -> None:
         """Finish the requests in progress, because the server is stopping; a new connection may still send one request."""
         self.outbox.draining = True
-        if self._head is None:
-            self._front.loop.call_later(self._front.limits.first_request_s, lambda: self._head or self._close())
+        if self._head is None and not has_waited:
+            self._front.loop.call_later(self._front.limits.first_request_s, self.drain, True)
         elif self._incoming is None and self._exchange is None and not self.outbox.replies:
             self._close()
 

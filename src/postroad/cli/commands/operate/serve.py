@@ -42,6 +42,7 @@ async def _run(out: Output, settings: Settings) -> None:
     from postroad.bootstrap.first_start import has_operator_password
     from postroad.bootstrap.open_files import allow_open_files
     from postroad.console import console
+    from postroad.core.model.level import NEWEST
 
     allow_open_files()
     sockets = take_listening_sockets(os.environ, os.getpid())
@@ -53,6 +54,8 @@ async def _run(out: Output, settings: Settings) -> None:
                 leave_address(url)
                 notifier.ready()
                 _announce(out, settings, url, new=running.operator_key is not None)
+                if running.network.directory.level < NEWEST:
+                    out.say(f"network level {running.network.directory.level} of {NEWEST}; see `postroad level show`")
                 if not has_operator_password(running.network.directory):
                     _show_way_in(out, settings)
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoute, FastRoutes, Problem
 from postroad.api.http.wire import DateLine
@@ -35,6 +36,7 @@ class Front:
     proxies: TrustedProxies
     loop: asyncio.AbstractEventLoop
     capacity: Capacity
+    metrics: HttpMetrics = field(default_factory=HttpMetrics)
     date: DateLine = field(default_factory=DateLine)
     state: dict[str, Any] = field(default_factory=dict)
     connections: set[HttpConnection] = field(default_factory=set)

@@ -17,9 +17,11 @@ from postroad.api.http.capacity import Capacity
 from postroad.api.http.error_log import log_error
 from postroad.api.http.front import AsgiApp, Event, Front
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoutes, Problem
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Misconfigured
 
 
@@ -67,6 +69,7 @@ class HttpServer:
         ssl_context: ssl.SSLContext | None = None,
         proxies: TrustedProxies | None = None,
         reuse_port: bool = False,
+        metrics: Metrics | None = None,
     ) -> None:
         self._app = app
         self._routes = fast_routes
@@ -75,6 +78,7 @@ class HttpServer:
         self._ssl = ssl_context
         self._proxies = proxies or TrustedProxies()
         self._reuse_port = reuse_port
+        self._metrics = HttpMetrics(metrics)
         self._lifespan = Lifespan(app)
         self._front: Front | None = None
         self._server: asyncio.Server | None = None
@@ -93,7 +97,9 @@ class HttpServer:
             loop=loop,
             capacity=Capacity(self._limits),
             state=self._lifespan.state,
+            metrics=self._metrics,
         )
+        self._metrics.follow(front.capacity, self._limits.bodies_in_flight_bytes)
         self._server = await loop.create_server(
             lambda: HttpConnection(front),
             host,

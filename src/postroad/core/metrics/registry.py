@@ -78,6 +78,17 @@ class Metrics:
     def __init__(self, table: Iterable[Metric] = METRICS) -> None:
         self._declared = {metric.name: metric for metric in table}
         self._families: dict[str, AnyFamily] = {}
+        self._updates: list[Callable[[], None]] = []
+
+    def on_read(self, update: Callable[[], None]) -> None:
+        """Call ``update`` before each page: it sets gauges from numbers that are in memory, without waiting."""
+        self._updates.append(update)
+
+    def read(self) -> Iterator[tuple[Metric, dict[Values, Instrument]]]:
+        """Update the gauges, and return the metrics in use with their instruments, in the order of the table."""
+        for update in self._updates:
+            update()
+        return self.families()
 
     def counters(self, name: str) -> Family[Counter]:
         """Return a counter with labels; ``of`` finds the instrument of given values."""

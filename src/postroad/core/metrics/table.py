@@ -21,7 +21,22 @@ WAIT_S = (0.005, 0.025, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 300.0, 
 
 FORM = Label(
     "form",
-    ("json", "soap11", "soap12", "envelope", "soap", "swa", "dime", "mime", "as2", "cloudevents", "network", OTHER),
+    (
+        "json",
+        "soap11",
+        "soap12",
+        "envelope",
+        "soap",
+        "swa",
+        "dime",
+        "mime",
+        "as2",
+        "cloudevents",
+        "push",
+        "hosted",
+        "network",
+        OTHER,
+    ),
 )
 MODE = Label("mode", ("poll", "push", "hosted"))
 LANE = Label("lane", ("quick", "slow"))
@@ -36,7 +51,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "posts_total",
         COUNTER,
-        "Posts by outcome and wire form, counted when they are durable or refused; network: made by the network itself.",
+        "Posts by outcome and wire form; push: responses to pushes; hosted: of built-in services; network: error responses.",
         (Label("outcome", ("accepted", "duplicate", "refused", "unavailable")), FORM),
     ),
     Metric("post_refusals_total", COUNTER, "Refused posts by stable code.", (Label("code", most=200),)),
@@ -54,12 +69,7 @@ METRICS: tuple[Metric, ...] = (
         "Failed authentications by kind of credential, and attempts that were made to wait or turned away.",
         (Label("kind", ("key", "password", "certificate", "throttled")),),
     ),
-    Metric(
-        "rate_limited_total",
-        COUNTER,
-        "Requests refused by a limit: posts per second, or storage of the organization.",
-        (Label("what", ("posts", "storage")),),
-    ),
+    Metric("rate_limited_total", COUNTER, "Posts refused because their organization posts too fast."),
     # journal
     Metric("journal_entries_total", COUNTER, "Journal entries that this node has written."),
     Metric("journal_bytes_total", COUNTER, "Bytes that this node has written to the journal."),
@@ -118,7 +128,9 @@ METRICS: tuple[Metric, ...] = (
         "New dead letters by cause: the first part of the reason's code.",
         (Label("cause", ("push", "as2", "delivery", "service", "route", "batch", "body", OTHER)),),
     ),
-    Metric("ends_late_seconds", GAUGE, "Time since the oldest expiry that has passed without being carried out."),
+    Metric(
+        "ends_late_seconds", GAUGE, "Time since the oldest expiry that is due and not carried out; 0 if there is none."
+    ),
     # pushes
     Metric(
         "push_attempts_total",
@@ -132,7 +144,13 @@ METRICS: tuple[Metric, ...] = (
     Metric("push_services_paused", GAUGE, "Services whose pushes are paused after failures."),
     Metric("push_services_disabled_total", COUNTER, "Services switched to polling because pushes failed for days."),
     # routing and engines
-    Metric("route_seconds", HISTOGRAM, "Duration of routing a post, on the event loop or in a thread.", (), SYNC_S),
+    Metric(
+        "route_seconds",
+        HISTOGRAM,
+        "Duration of routing posts in a thread, where rules are expensive, with the wait for it.",
+        (),
+        WORK_S,
+    ),
     Metric("engine_calls_total", COUNTER, "Calls of a worker engine.", (ENGINE,)),
     Metric("engine_seconds", HISTOGRAM, "Duration of a call, with the wait for a worker.", (ENGINE,), WORK_S),
     Metric("engine_workers", GAUGE, "Worker processes.", (ENGINE,)),
@@ -149,8 +167,9 @@ METRICS: tuple[Metric, ...] = (
         "Batches that have not ended.",
         (Label("state", ("open", "closed", "assembled", "suspended")),),
     ),
-    Metric("oldest_open_batch_seconds", GAUGE, "Age of the oldest batch that is open or closed, and not paused."),
-    Metric("mdns_waiting", GAUGE, "AS2 messages whose MDN is still to come."),
+    Metric(
+        "oldest_open_batch_seconds", GAUGE, "Age of the oldest batch that is open, or closed and not yet assembled."
+    ),
     Metric(
         "mdns_total",
         COUNTER,
@@ -173,7 +192,6 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric("loop_lag_seconds", HISTOGRAM, "How late the event loop runs a timer, four times a second.", (), WORK_S),
     # nodes
-    Metric("ready", GAUGE, "1 if this node answers /readyz with success."),
     Metric("leader", GAUGE, "1 on the node that keeps the index, expires messages and sends batches."),
     Metric("postgres_commit_seconds", HISTOGRAM, "Duration of the transaction of one group.", (), WORK_S),
     Metric("postgres_unavailable_total", COUNTER, "Groups that PostgreSQL could not commit."),

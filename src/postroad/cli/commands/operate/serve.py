@@ -9,7 +9,7 @@ import click
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
-from postroad.cli.framework.connection import OPERATOR_KEY_FILE
+from postroad.cli.framework.connection import METRICS_URL_FILE, OPERATOR_KEY_FILE
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import (
     describe_listen_error,
@@ -43,7 +43,8 @@ async def _run(out: Output, settings: Settings) -> None:
 
     allow_open_files()
     async with open_network(settings) as running:
-        with published_address(settings.data) as leave_address:
+        data = settings.data
+        with published_address(data) as leave_address, published_address(data, METRICS_URL_FILE) as leave_metrics:
 
             def listening(url: str) -> None:
                 leave_address(url)
@@ -52,7 +53,7 @@ async def _run(out: Output, settings: Settings) -> None:
                     _show_way_in(out, settings)
 
             try:
-                await serve_http(running, listening, partial(console, running))
+                await serve_http(running, listening, partial(console, running), leave_metrics)
             except OSError as error:
                 raise describe_listen_error(settings, error) from error
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import hmac
+import os
 from pathlib import Path
 
 from postroad.api.error_responses import front_refusal
@@ -92,8 +93,9 @@ class MetricsListener:
         try:
             bound = await self._server.start(host.strip("[]"), int(port))
         except OSError as error:
+            reason = os.strerror(error.errno) if error.errno else error
             raise Misconfigured(
-                [f"metrics_listen: {self._address} cannot be used ({error.strerror or error}); choose another port"]
+                [f"metrics_listen: {self._address} cannot be used ({reason}); choose another port"]
             ) from error
         return f"http://{host}:{bound}{PATH}"
 

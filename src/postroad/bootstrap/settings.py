@@ -175,7 +175,9 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
 
 
 # Variables that other parts of postroad read.
-OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python", "settings", "context"})
+OTHER_VARIABLES = frozenset(
+    {"url", "key", "key_file", "postgres_bin", "prometheus_bin", "python", "settings", "context"}
+)
 
 
 def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:

@@ -85,7 +85,6 @@ class Courier:
         self._slots_taken = 0
         self._under_way: dict[asyncio.Task[EndpointHealth], ActivePush] = {}
         self._running = asyncio.get_running_loop().create_task(self._run())
-        self._push_seconds = network.metrics.histograms("push_seconds")
         network.clock_steps.add(self._resumed.set)
 
     async def end(self) -> None:
@@ -263,7 +262,7 @@ class Courier:
         made = await self._attempts.make(self.service, target, handed, before)
         self._tries.record(self._number(handed), handed.delivered.attempt, target.attempt)
         now = clock.monotonic()
-        self._push_seconds.of("quick" if self._lane() is self._lanes.quick else "slow").observe(now - begun)
+        self._attempts.seconds.of("quick" if self._lane() is self._lanes.quick else "slow").observe(now - begun)
         if made.is_well:
             is_first, self._has_succeeded = not self._has_succeeded, True
             has_closed = self._places.record_success(target, now)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.metrics.alerts import ALERTS, RECORDINGS
+from postroad.core.metrics.alerts import ALERTS, RECORDINGS, Alert, Recording
 from postroad.core.metrics.declaration import MetricKind
 from postroad.core.metrics.table import METRICS
 from scripts.dashboards import DASHBOARDS, expressions
@@ -16,6 +16,7 @@ from tests.samples.prometheus import DEPLOY, Prometheus, run, scraping
 from tests.samples.served_network import served
 from tests.waiting import eventually
 
+RULES: tuple[Alert | Recording, ...] = (*ALERTS, *RECORDINGS)
 NAME = re.compile(r"\b(?:postroad|process)_[a-z_]+")
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 USED_AS = {MetricKind.HISTOGRAM: ("_bucket", "_count", "_sum")}
@@ -35,7 +36,7 @@ def test_every_alert_fires_and_is_quiet_as_it_should() -> None:
 
 
 def test_every_metric_is_in_a_dashboard_or_a_rule_or_a_detail() -> None:
-    texts = [*expressions(), *(rule.expression for rule in (*ALERTS, *RECORDINGS))]
+    texts = [*expressions(), *(rule.expression for rule in RULES)]
     used = {name for text in texts for name in NAME.findall(text)}
     unused = [
         metric.name
@@ -75,10 +76,10 @@ def test_a_real_prometheus_scrapes_a_server_and_evaluates_everything(tmp_path: P
 
 def _evaluates_everything(prometheus: Prometheus) -> None:
     """Prometheus understands every expression, and has every metric of a network of one node."""
-    for text in (*expressions(), *(rule.expression for rule in (*ALERTS, *RECORDINGS))):
+    for text in (*expressions(), *(rule.expression for rule in RULES)):
         prometheus.query(text)
     eventually(lambda: all(rule["health"] == "ok" for rule in _rules(prometheus)))
-    assert {rule["name"] for rule in _rules(prometheus)} == {one.name for one in (*ALERTS, *RECORDINGS)}
+    assert {rule["name"] for rule in _rules(prometheus)} == {rule.name for rule in RULES}
     stored = set(prometheus.ask("label/__name__/values"))
     shared = {
         "postroad_postgres_commit_seconds",

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.docs
 
 RUNBOOKS = ROOT / "docs" / "runbooks"
 PAGES = sorted(page for page in RUNBOOKS.glob("*.md") if page.name != "README.md")
-HEADINGS = ["What it means", "See it", "First aid", "Cause and cure", "Whom to call"]
+HEADINGS = ["What it means", "See it", "First aid", "Cause and cure", "Who to call"]
 
 
 def test_every_alert_has_a_page_and_every_page_an_alert() -> None:

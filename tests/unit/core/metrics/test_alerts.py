@@ -6,13 +6,14 @@ import re
 
 import pytest
 
-from postroad.core.metrics.alerts import ALERTS, RECORDINGS, Alert
+from postroad.core.metrics.alerts import ALERTS, RECORDINGS, Alert, Recording
 from postroad.core.metrics.declaration import MetricKind
 from postroad.core.metrics.readings import MetricReadings, Series, parse_page
 from postroad.core.metrics.table import METRICS
 from scripts.alert_rules import CASES, AlertCase
 
 LIVE = [alert for alert in ALERTS if alert.live is not None and alert.name != "PostroadDown"]
+RULES: tuple[Alert | Recording, ...] = (*ALERTS, *RECORDINGS)
 NAME = re.compile(r"\b(?:postroad|process)_[a-z_]+")
 LABELS = re.compile(r"(\b(?:postroad|process)_[a-z_]+)\{([^}]*)\}")
 
@@ -51,7 +52,7 @@ def test_an_alert_is_evaluated_live_or_says_why_not() -> None:
 def test_expressions_name_declared_metrics_and_labels() -> None:
     metrics = {metric.full_name: metric for metric in METRICS}
     recorded = {one.name.partition(":")[0] for one in RECORDINGS}
-    for rule in (*ALERTS, *RECORDINGS):
+    for rule in RULES:
         for name in NAME.findall(rule.expression):
             base = re.sub(r"_(bucket|count|sum)$", "", name)
             assert name in metrics or metrics[base].kind is MetricKind.HISTOGRAM or name in recorded, name

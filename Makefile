@@ -14,7 +14,7 @@ LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
 .PHONY: help run test gates pytest lint format types imports docs-check soak test-bare bench package lock clean postgres java browser commands
-.PHONY: nginx oldest
+.PHONY: nginx prometheus oldest
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -36,7 +36,7 @@ test: ## Run every gate: lint, types, imports, tests (this is what CI runs)
 	@$(MAKE) --no-print-directory -j2 types pytest
 
 # What comes before the tests, two at a time: most of it waits for downloads. Some tests may do without some of it.
-gates: lint imports postgres java $(if $(strip $(PYTEST_ARGS)),,browser commands nginx oldest)
+gates: lint imports postgres java $(if $(strip $(PYTEST_ARGS)),,browser prometheus commands nginx oldest)
 
 # Types are checked meanwhile: mypy would keep one core busy for more than a minute while the others are idle.
 pytest: $(VENV)/warehouse.stamp
@@ -78,6 +78,9 @@ java: $(VENV)/warehouse.stamp ## Show which Java Spark uses, and get one if ther
 
 browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, and get one if there is none
 	@PYTHON="$(PYTHON)" sh scripts/ensure-browser
+
+prometheus: ## Show which Prometheus the alerts and dashboards are tested with, and unpack one if there is none
+	@sh scripts/ensure-prometheus
 
 commands: ## Show the other programs that tests start, and get those that are missing
 	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"

@@ -25,6 +25,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Visibility
 from postroad.core.model.journal import encode
 from postroad.errors import Refused
+from postroad.flow.entry_counts import EntryCounts
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import read_bulk
 from postroad.flow.stages.posting import Posting
@@ -121,6 +122,8 @@ def accepting(network: Network, sender: Caller) -> dict[str, float]:
     costs = {"admitted and routed": least_us(submit, len(posts))}
     costs["answered"] = least_us(lambda: shelf.done(outcomes), len(posts), before=submit)
     records = [NewRecord(encode(step.entry), step.body) for step in shelf.steps]
+    counts = EntryCounts(network.metrics)
+    costs["counted"] = least_us(lambda: counts.count(shelf.steps, outcomes), len(posts))
     costs["encoded"] = least_us(lambda: [encode(step.entry) for step in shelf.steps], len(posts))
     costs["hashed and framed"] = least_us(
         lambda: frame.encode_group(records, before=frame.EMPTY, header=HEADER, offset=0), len(posts)

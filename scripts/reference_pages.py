@@ -10,18 +10,23 @@ from postroad.adapters.index import tables_page
 from postroad.api.resources.reference import reference_files
 from postroad.cli.reference import reference
 from scripts import (
+    alert_rules,
     batch_diagram,
+    dashboards,
     delivery_diagram,
     journal_kinds_page,
     journey_diagram,
+    metrics_page,
     settings_page,
     warehouse_tables_page,
 )
 
 DOCS = Path(__file__).resolve().parents[1] / "docs"
+DEPLOY = DOCS.parent / "deploy"
 
 PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "settings.md": settings_page.render,
+    DOCS / "reference" / "metrics.md": metrics_page.render,
     DOCS / "reference" / "journal-kinds.md": journal_kinds_page.render,
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
     DOCS / "reference" / "tables.md": tables_page.render,
@@ -30,6 +35,9 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "explanation" / "delivery-states.svg": delivery_diagram.render,
     DOCS / "explanation" / "journey.svg": journey_diagram.render,
     DOCS / "explanation" / "batch-states.svg": batch_diagram.render,
+    DEPLOY / "prometheus" / "postroad.rules.yml": alert_rules.render_rules,
+    DEPLOY / "prometheus" / "postroad.rules.test.yml": alert_rules.render_tests,
+    **{DEPLOY / "grafana" / name: partial(dashboards.render, name) for name in dashboards.DASHBOARDS},
 }
 
 if __name__ == "__main__":

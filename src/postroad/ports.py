@@ -280,6 +280,10 @@ class Desk(Protocol):
         """Register the function that ends the journeys of deliveries that a claim finds expired or exhausted."""
         ...
 
+    async def count_leased(self) -> dict[str, int]:
+        """Return the number of leased deliveries by mailbox, for metrics; those given back with a delay count too."""
+        ...
+
     async def hasten(self, mailbox: str) -> int:
         """Make all deliveries that wait for their next push available now; returns their number, if known.
 

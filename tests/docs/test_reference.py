@@ -23,7 +23,7 @@ from tests.source_tree import PACKAGE, ROOT
 pytestmark = pytest.mark.docs
 
 DOCS = ROOT / "docs"
-INDEXED = ("tutorial", "howto", "operate", "reference", "explanation")
+INDEXED = ("tutorial", "howto", "operate", "reference", "explanation", "runbooks")
 CODE_PAGES = (ROOT / "ARCHITECTURE.md", DOCS / "howto" / "find-the-code.md")
 CODE_PATH = re.compile(r"(?<![\w./])((?:\w+/)*\w+\.py)\b|`(\w+(?:/\w+)+)/?`")
 TEST_ID = re.compile(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`")

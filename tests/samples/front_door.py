@@ -78,7 +78,7 @@ def serving(
 ) -> Iterator[Served]:
     """``posts`` has the paths that serve posts, which wait under overload."""
     fast = {
-        (m.encode(), p.encode()): FastRoute(handler, max_body, (posts or {}).get(p))
+        (m.encode(), p.encode()): FastRoute(handler, max_body, is_post=(posts or {}).get(p))
         for (m, p), handler in (routes or {}).items()
     }
     served = Served(app or not_found, fast, limits or HttpLimits(), proxies=TrustedProxies(proxies), **options)

@@ -44,7 +44,7 @@ class As2Endpoint:
         self._running: set[asyncio.Task[None]] = set()
 
     def routes(self) -> FastRoutes:
-        route = FastRoute(self._serve, self._message_bytes, is_always_post)
+        route = FastRoute(self._serve, self._message_bytes, "as2", is_always_post)
         return {(b"POST", PATH.encode()): route, (b"POST", BELOW): route}
 
     def _serve(self, request: FastRequest, reply: FastReply) -> None:

@@ -61,19 +61,21 @@ class PollStyle(NamedTuple):
 class MessageEndpoints(PostEndpoints):
     def routes(self) -> FastRoutes:
         return {
-            (b"POST", b"/v1/messages"): FastRoute(self._serving(self._find_post), self._message_bytes, is_always_post),
-            (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0),
+            (b"POST", b"/v1/messages"): FastRoute(
+                self._serving(self._find_post), self._message_bytes, "post", is_always_post
+            ),
+            (b"GET", b"/v1/messages/next"): FastRoute(self._authenticated(self._next), 0, "next"),
             (b"POST", b"/v1/messages/bulk"): FastRoute(
-                self._authenticated(self._bulk), self._bulk_bytes, is_always_post
+                self._authenticated(self._bulk), self._bulk_bytes, "bulk", is_always_post
             ),
-            (b"POST", b"/v1/poll"): FastRoute(self._serving(_in_own_form(self._poll)), REQUEST_BYTES),
-            (b"POST", b"/v1/ack"): FastRoute(self._serving(_in_own_form(self._settle)), REQUEST_BYTES),
+            (b"POST", b"/v1/poll"): FastRoute(self._serving(_in_own_form(self._poll)), REQUEST_BYTES, "poll"),
+            (b"POST", b"/v1/ack"): FastRoute(self._serving(_in_own_form(self._settle)), REQUEST_BYTES, "acknowledge"),
             (b"POST", b"/soap"): FastRoute(
-                self._serving(self._find_operation, SOAP11), self._message_bytes, is_soap_post
+                self._serving(self._find_operation, SOAP11), self._message_bytes, "soap", is_soap_post
             ),
-            (b"GET", b"/soap"): FastRoute(self._wsdl, 0),
-            (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0),
-            (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0),
+            (b"GET", b"/soap"): FastRoute(self._wsdl, 0, "document"),
+            (b"GET", b"/soap/messages.xsd"): FastRoute(_xsd, 0, "document"),
+            (b"GET", b"/docs/errors"): FastRoute(serve_error_page, 0, "document"),
         }
 
     def end_waiting(self) -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Coroutine
 from functools import partial
+from time import monotonic  # what ``FastReply.asked_at_s`` is read from, by the event loop
 from typing import Any, Literal
 
 import msgspec
@@ -70,6 +71,9 @@ class PostEndpoints:
         self._writing = HeavyWork()  # for poll responses, so that no poll waits for other work of its organization
         self._reader = reader  # for large bodies; None: all are decoded on the event loop
         self._ending = False
+        seconds = network.metrics.histograms("post_seconds")
+        self._post_seconds, self._bulk_seconds = seconds.of("no"), seconds.of("yes")
+        self._rate_limited = network.metrics.counter("rate_limited_total")
 
     def _operation(self, name: str) -> Served | None:
         """Return the handler of a SOAP operation other than a post."""
@@ -85,7 +89,7 @@ class PostEndpoints:
             answer_limited(reply, codec, rate)
             return
 
-        answered = partial(_answer_post, reply, codec, rate)
+        answered = partial(self._answer_post, reply, codec, rate)
         posting = None
         try:
             check_encoding(request)
@@ -138,13 +142,13 @@ class PostEndpoints:
             if refusal.code == "rate.exceeded":
                 answer_refused(reply, codec, refusal, rate_headers(rate))
                 return
-            answered = partial(_answer_post, reply, codec, rate)
+            answered = partial(self._answer_post, reply, codec, rate)
             self._network.refuse(caller, refusal, len(request.body), answered, posting)
         except Unavailable as unavailable:
             answer_unavailable(reply, codec, unavailable)
         else:
             if posting is not None:
-                self._network.submit(caller, posting, partial(_answer_post, reply, codec, rate))
+                self._network.submit(caller, posting, partial(self._answer_post, reply, codec, rate))
 
     async def _read(self, caller: Caller, request: FastRequest, kind: Literal["post", "bulk"]) -> ReadBody:
         if self._reader is None:
@@ -194,9 +198,15 @@ class PostEndpoints:
         if not rate.allowed:
             answer_limited(reply, JSON_FORM, rate)
         elif isinstance(posts, Refused):
-            self._network.refuse(caller, posts, len(request.body), partial(_answer_post, reply, JSON_FORM, rate))
+            self._network.refuse(caller, posts, len(request.body), partial(self._answer_post, reply, JSON_FORM, rate))
         else:
-            answer = BulkAnswer(reply, read_message_headers(request).content_type, len(posts), rate_headers(rate))
+            answer = BulkAnswer(
+                reply,
+                read_message_headers(request).content_type,
+                len(posts),
+                rate_headers(rate),
+                self._bulk_seconds,
+            )
             self._post_many(caller, posts, read_message_headers(request).idempotency, answer)
 
     def _decoded_bulk(self, request: FastRequest) -> list[Posting | Refused] | Refused:
@@ -241,7 +251,23 @@ class PostEndpoints:
         own = _agreed_rate(self._network.directory, caller.organization)
         if not own and not self._limiter.per_s:
             return UNLIMITED
-        return self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
+        rate = self._limiter.take(caller.organization, self._network.clock.monotonic(), per_s=own, count=posts)
+        if not rate.allowed:
+            self._rate_limited.value += posts
+        return rate
+
+    def _answer_post(self, reply: FastReply, codec: Codec, rate: RateState, answer: Answer) -> None:
+        if isinstance(answer, PostResult):
+            headers = rate_headers(rate)
+            if isinstance(answer, ReplayedResult):
+                headers += ((b"idempotency-replayed", b"true"),)
+            status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
+            reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
+        elif isinstance(answer, Refused):
+            answer_refused(reply, codec, answer, rate_headers(rate))
+        else:
+            answer_unavailable(reply, codec, answer)
+        self._post_seconds.observe(monotonic() - reply.asked_at_s)
 
     def _later(
         self, work: Coroutine[Any, Any, None], request: FastRequest, reply: FastReply, codec: Codec
@@ -279,16 +305,3 @@ def _agreed_rate(directory: Directory, organization: str) -> int:
         found = directory.organization(organization)
         known = directory.cache["rate", organization] = found.posts_per_s if found is not None else 0
     return known
-
-
-def _answer_post(reply: FastReply, codec: Codec, rate: RateState, answer: Answer) -> None:
-    if isinstance(answer, PostResult):
-        headers = rate_headers(rate)
-        if isinstance(answer, ReplayedResult):
-            headers += ((b"idempotency-replayed", b"true"),)
-        status = 200 if isinstance(codec, SoapCodec) else 202  # stock SOAP clients take a 202 for "no answer"
-        reply(status, codec.encode_result(answer), codec.media_type.encode(), headers)
-    elif isinstance(answer, Refused):
-        answer_refused(reply, codec, answer, rate_headers(rate))
-    else:
-        answer_unavailable(reply, codec, answer)

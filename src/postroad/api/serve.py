@@ -15,6 +15,7 @@ import socket
 import ssl
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from time import monotonic
 
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -24,12 +25,15 @@ from postroad.api.as2 import As2Endpoint
 from postroad.api.error_responses import front_refusal
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.load import ServerLoad
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.server import HttpServer
 from postroad.api.http.tls import TlsFront
 from postroad.api.messages import MessageEndpoints
+from postroad.api.metrics import MetricsListener
 from postroad.api.resources.route_guards import DOCUMENT_BYTES
 from postroad.bootstrap import RunningNetwork
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
 
@@ -57,6 +61,37 @@ class StrictTransport:
         await self._app(scope, receive, send_with_header)
 
 
+class MeasuredApplication:
+    """ASGI middleware that counts and measures requests to the application."""
+
+    def __init__(self, app: ASGIApp, metrics: Metrics) -> None:
+        self._app = app
+        self._metrics = HttpMetrics(metrics)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] != "http":
+            await self._app(scope, receive, send)
+            return
+        began, status = monotonic(), 500  # what a client gets if the application fails
+
+        async def send_and_note(event: Message) -> None:
+            nonlocal status
+            if event["type"] == "http.response.start":
+                status = event["status"]
+            await send(event)
+
+        try:
+            await self._app(scope, receive, send_and_note)
+        finally:
+            self._metrics.record(_route_of(scope["path"]), status, monotonic() - began)
+
+
+def _route_of(path: str) -> str:
+    if path in ("/livez", "/readyz", "/startupz"):
+        return "health"
+    return "api" if path.startswith("/v1/") else "console"
+
+
 def _is_here(scope: Scope) -> bool:
     return bool(HERE.fullmatch(Headers(scope=scope).get("host", "")))
 
@@ -75,9 +110,13 @@ async def serve(
     pages: Pages | None = None,
     *,
     inherited: Sequence[socket.socket] = (),
+    on_metrics: Callable[[str], None] = lambda url: None,
     on_stopping: Callable[[], None] = lambda: None,
 ) -> None:
-    """Listen as configured or on inherited sockets; calls ``on_listening`` with the address. Cancelling shuts down in order."""
+    """Listen as configured or on inherited sockets; calls ``on_listening`` with the address. Cancelling shuts down in order.
+
+    ``on_metrics`` is called with the address of the metrics page, if there is one.
+    """
     settings = running.settings
     endpoints = MessageEndpoints(
         running.network,
@@ -107,24 +146,29 @@ async def serve(
         pages=pages,
     )
     server = HttpServer(
-        StrictTransport(app, settings.strict_transport_days),
+        MeasuredApplication(StrictTransport(app, settings.strict_transport_days), running.network.metrics),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=max(settings.message_bytes, DOCUMENT_BYTES)),
         front_refusal,
         ssl_context=front.context if front is not None else None,
         proxies=TrustedProxies(settings.trusted_proxies),
         load=_load(running, endpoints),
+        metrics=running.network.metrics,
     )
-    port = await server.start(settings.host, settings.port, inherited)
-    own_address.listens_on(port)
-    on_listening(own_address.url)  # first: clients on this machine find the network by this address
-    _tune_garbage_collector()
+    measuring = MetricsListener(settings, running.network.metrics, running.gauges)
+    if url := await measuring.start():
+        on_metrics(url)
     try:
+        port = await server.start(settings.host, settings.port, inherited)
+        own_address.listens_on(port)
+        on_listening(own_address.url)  # first: clients on this machine find the network by this address
+        _tune_garbage_collector()
         await running.stopping.unless(_reload_renewed(front) if front is not None else asyncio.Event().wait())
     finally:
         on_stopping()
         endpoints.end_waiting()
         await server.stop(DRAIN_S)
+        await measuring.stop()
 
 
 def _load(running: RunningNetwork, endpoints: MessageEndpoints) -> ServerLoad:

@@ -11,6 +11,8 @@ import asyncio
 import logging
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
+from itertools import chain
+from math import inf
 from pathlib import Path
 
 from postroad.bootstrap.settings import Settings
@@ -25,6 +27,7 @@ from postroad.ports import Secrets
 
 EVERY_S = 3_600.0
 FILE_BYTES = 1 << 20
+NEVER = inf  # the metric of a kind that has nothing which expires
 
 log = logging.getLogger(__name__)
 
@@ -34,8 +37,13 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
     warnings = Warnings()
     while True:
         await prepare_all(network.directory, secrets)
-        things = await asyncio.to_thread(lambda: list(list_expiring(network.directory, settings, secrets)))
-        for line in warnings.due(things, network.clock.now_us()):
+        things = await asyncio.to_thread(lambda: list_expiring_by_kind(network.directory, settings, secrets))
+        for kind, expiring in things.items():
+            soonest_us = min((thing.expires_at_us for thing in expiring), default=0)
+            network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(
+                soonest_us / 1_000_000 if soonest_us else NEVER
+            )
+        for line in warnings.due(chain.from_iterable(things.values()), network.clock.now_us()):
             log.warning("%s", line)
         await asyncio.sleep(EVERY_S)
 
@@ -48,10 +56,19 @@ async def prepare_all(directory: Directory, secrets: Secrets) -> None:
 
 
 def list_expiring(directory: Directory, settings: Settings, secrets: Secrets) -> Iterator[Expiring]:
-    yield from expiring_credentials(directory)
-    yield from list_server_certificate(settings)
-    yield from list_push_certificates(directory, secrets)
-    yield from list_as2_certificates(directory, secrets)
+    """Yield everything that expires."""
+    for things in list_expiring_by_kind(directory, settings, secrets).values():
+        yield from things
+
+
+def list_expiring_by_kind(directory: Directory, settings: Settings, secrets: Secrets) -> dict[str, list[Expiring]]:
+    """Return everything that expires, by its label in the metrics."""
+    return {
+        "credential": list(expiring_credentials(directory)),
+        "server": list(list_server_certificate(settings)),
+        "push": list(list_push_certificates(directory, secrets)),
+        "as2": list(list_as2_certificates(directory, secrets)),
+    }
 
 
 def list_as2_certificates(directory: Directory, secrets: Secrets) -> Iterator[Expiring]:

@@ -51,8 +51,10 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     callables = Callables(load_routings(settings.routings))
     network.exchanges.install(callables.names)
     processes = max(1, min(MAX_WORKERS, (os.cpu_count() or 1) // 2))
-    workers, validation = SaxonWorkers(processes=processes), ValidationWorkers(processes=processes)
-    live = _engines(workers, ScriptWorkers(), validation, callables, stack)
+    metrics = network.metrics
+    workers = SaxonWorkers(processes=processes, metrics=metrics)
+    validation = ValidationWorkers(processes=processes, metrics=metrics)
+    live = _engines(workers, ScriptWorkers(metrics=metrics), validation, callables, stack)
     _keep_warm(workers, _has_stylesheets, network, stack)
     _keep_warm(validation, _has_catalogues, network, stack)
     limit = TrialLimit()
@@ -66,7 +68,7 @@ def host_services(settings: Settings, network: Network, stack: AsyncExitStack) -
     hosted = HostedServices(network, live)
     stack.push_async_callback(hosted.close)
     hosted.start()
-    reader = ReadingWorkers(processes=READERS)
+    reader = ReadingWorkers(processes=READERS, metrics=metrics)
     stack.push_async_callback(reader.close)
     return HostedEngines(live, trials, reader)
 

@@ -32,10 +32,13 @@ class BodyRetention(Protocol):
 
 async def follow_directory(network: Network, stop: Callable[[Misconfigured], None]) -> None:
     """Apply the directory changes of other nodes, until cancelled; stops this node if it cannot read the network's level."""
+    clock, metrics, loaded_at = network.clock, network.metrics, network.clock.monotonic()
+    metrics.on_read(lambda: metrics.gauge("directory_age_seconds").set(max(0.0, clock.monotonic() - loaded_at)))
     while True:
         await asyncio.sleep(DIRECTORY_EVERY_S)
         try:
             await network.configuration.load()
+            loaded_at = clock.monotonic()
         except Unavailable as error:
             log.warning("the directory could not be read: %s", error)
         except LevelTooHigh as error:

@@ -36,13 +36,16 @@ from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
 from postroad.bootstrap.expiry_warnings import warn_of_expiry
 from postroad.bootstrap.fatal_stop import FatalStop
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, load_token_key
+from postroad.bootstrap.gauges import NetworkGauges, measure_loop_lag, watch_process
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushes import start_pushing
+from postroad.bootstrap.queried_gauges import QueriedGauges
 from postroad.bootstrap.secrets import open_operator_secrets, open_token_ring, open_vault
 from postroad.bootstrap.settings import Settings
 from postroad.core.configuration.document import DocumentError
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.asset import AssetDraft
 from postroad.core.model.directory import OrganizationLimits
 from postroad.flow.access.authenticate import Authenticator
@@ -99,6 +102,7 @@ class RunningNetwork:
     nodes: NodeRegistry
     stopping: FatalStop  # an error that this process cannot continue after
     memory: MemoryWatermark
+    gauges: QueriedGauges  # to compute before a metrics page; ``network.metrics`` has the metrics
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -132,8 +136,9 @@ async def open_network(
     randomness = randomness or SystemRandomness()
     passwords = passwords or Argon2Passwords()
     async with AsyncExitStack() as stack:
+        metrics = Metrics()
         stopping = FatalStop()
-        store = await _open_store(settings, clock, stack, stopping)
+        store = await _open_store(settings, clock, stack, metrics, stopping)
         token_key = load_token_key(settings.data, settings.secret)
         network = Network(
             desk=store.desk,
@@ -146,6 +151,7 @@ async def open_network(
             limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
             waiting_most=settings.waiting_most,
             standards=load_catalogue(),
+            metrics=metrics,
         )
         await network.configuration.load()
         network.vault = await open_vault(settings, network, stack)
@@ -165,7 +171,7 @@ async def open_network(
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(
-                network.configuration.directory, passwords, clock, settings.registrations_per_day
+                network.configuration.directory, passwords, clock, settings.registrations_per_day, metrics
             ),
             passwords=passwords,
             settings=settings,
@@ -179,7 +185,15 @@ async def open_network(
             nodes=store.nodes,
             stopping=stopping,
             memory=MemoryWatermark(memory or ProcessMemory(), settings.memory_most_share, clock),
+            gauges=_open_gauges(settings, network, store, stack),
         )
+
+
+def _open_gauges(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> QueriedGauges:
+    watch_process(network.metrics)
+    gauges = NetworkGauges(network, store.leads, settings.metrics_services).queried()
+    stack.push_async_callback(gauges.close)
+    return gauges
 
 
 def _start_housekeeping(
@@ -201,6 +215,7 @@ def _start_housekeeping(
     tasks.append(network.clock_steps.run())
     tasks.append(network.pace.run())
     tasks.append(network.full_recipients.run(COUNT_AGAIN_S if settings.acceptance == "shared" else None))
+    tasks.append(measure_loop_lag(network.metrics, network.clock))
     if settings.keep_bodies_days:
         tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
     for work in tasks:
@@ -222,42 +237,55 @@ def _index_waiter(store: Store) -> Callable[[], Awaitable[None]]:
     return wait_until_indexed
 
 
-async def _open_store(settings: Settings, clock: Clock, stack: AsyncExitStack, stopping: FatalStop) -> Store:
+async def _open_store(
+    settings: Settings, clock: Clock, stack: AsyncExitStack, metrics: Metrics, stopping: FatalStop
+) -> Store:
     if settings.acceptance == "shared":
-        return await _open_shared(settings, clock, stack, stopping)
+        return await _open_shared(settings, clock, stack, metrics, stopping)
     if settings.index == "memory":
-        return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex())
+        return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex(), metrics)
     RealFiles().make_directory(settings.data)
     sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
-    journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes)
+    journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes, metrics=metrics)
     stack.push_async_callback(journal.close)
     if settings.index == "postgres":
         index = await PostgresIndex.open(settings.postgres)
         stack.push_async_callback(index.close)
-        return await _open_local(settings, clock, stack, journal, index)
-    return await _open_embedded(settings, clock, stack, journal)
+        return await _open_local(settings, clock, stack, journal, index, metrics)
+    return await _open_embedded(settings, clock, stack, journal, metrics)
 
 
-async def _open_embedded(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: SegmentJournal) -> Store:
-    keeper = IndexProcess(settings.data / JOURNAL_FOLDER, settings.data / INDEX_FILE)
+async def _open_embedded(
+    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: SegmentJournal, metrics: Metrics
+) -> Store:
+    keeper = IndexProcess(settings.data / JOURNAL_FOLDER, settings.data / INDEX_FILE, metrics)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     await keeper.wait_for((await journal.head()).seq, None)
     index = SqliteReader(settings.data / INDEX_FILE, keeper=keeper)
     stack.push_async_callback(index.close)
-    store = await _with_local_desk(settings, clock, stack, journal, index, keeper)
+    store = await _with_local_desk(settings, clock, stack, journal=journal, index=index, keeper=keeper, metrics=metrics)
     return replace(store, require_index=keeper.require_running)
 
 
-async def _open_local(settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index) -> Store:
+async def _open_local(
+    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index, metrics: Metrics
+) -> Store:
     keeper = FollowedIndex(journal, index, patience_s=0.0 if isinstance(index, MemoryIndex) else PATIENCE_S)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
-    return await _with_local_desk(settings, clock, stack, journal, index, keeper)
+    return await _with_local_desk(settings, clock, stack, journal=journal, index=index, keeper=keeper, metrics=metrics)
 
 
 async def _with_local_desk(
-    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: IndexReader, keeper: IndexUpdater
+    settings: Settings,
+    clock: Clock,
+    stack: AsyncExitStack,
+    *,
+    journal: Journal,
+    index: IndexReader,
+    keeper: IndexUpdater,
+    metrics: Metrics,
 ) -> Store:
     desk = LocalDesk(
         journal,
@@ -266,13 +294,16 @@ async def _with_local_desk(
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
         on_committed=keeper.notify,
+        metrics=metrics,
     )
     await desk.open()
     stack.push_async_callback(desk.close)
     return Store(journal=journal, index=index, keeper=keeper, desk=desk, nodes=LoneNode(clock.now_us))
 
 
-async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack, stopping: FatalStop) -> Store:
+async def _open_shared(
+    settings: Settings, clock: Clock, stack: AsyncExitStack, metrics: Metrics, stopping: FatalStop
+) -> Store:
     nodes = await PostgresNodes.open(settings.postgres, describe_own_node(load_node_id(settings.data)))
     stack.push_async_callback(nodes.close)
     await nodes.require_readable_level()
@@ -292,6 +323,7 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack, 
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
         on_committed=keeper.notify,
+        metrics=metrics,
     )
     await desk.open()
     stack.push_async_callback(desk.close)

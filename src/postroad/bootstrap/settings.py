@@ -112,6 +112,13 @@ class Settings:
     push_authorities: str = ""
     # Python functions that bindings of exchanges may use by name: "rush=mycompany.routing:is_rush"
     routings: tuple[str, ...] = ()
+    # address and port of the page for Prometheus, /metrics; port 0 selects a free one, which `postroad doctor --live` finds;
+    # empty: no page. It has a listener of its own, so that it is never on the public port
+    metrics_listen: str = "127.0.0.1:0"
+    # file with a token that readers of the metrics page must send (Authorization: Bearer …); empty: none is needed
+    metrics_token_file: str = ""
+    # services with the most deliveries that the metrics name, at most 1000; 0 names none
+    metrics_services: int = 20
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
 
@@ -180,7 +187,9 @@ def _from_environment(environment: Mapping[str, str], faults: list[str]) -> dict
 
 
 # Variables that other parts of postroad read.
-OTHER_VARIABLES = frozenset({"url", "key", "key_file", "postgres_bin", "python", "settings", "context"})
+OTHER_VARIABLES = frozenset(
+    {"url", "key", "key_file", "postgres_bin", "prometheus_bin", "python", "settings", "context"}
+)
 
 
 def _known(values: Mapping[str, Any], where: str, faults: list[str]) -> dict[str, Any]:

@@ -58,6 +58,11 @@ def find_contradictions(settings: Settings) -> list[str]:
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
         (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),
+        (
+            not settings.metrics_listen or _is_address(settings.metrics_listen),
+            f"metrics_listen: must be ADDRESS:PORT, such as 127.0.0.1:9470, not {settings.metrics_listen!r}",
+        ),
+        (0 <= settings.metrics_services <= 1_000, "metrics_services: must be between 0 and 1000"),
         (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
     return [fault for holds, fault in checks if not holds] + _find_push_errors(settings)
@@ -75,6 +80,11 @@ def _find_push_errors(settings: Settings) -> list[str]:
         except ValueError as error:
             faults.append(f"{name}: {error}")
     return faults
+
+
+def _is_address(text: str) -> bool:
+    host, _, port = text.rpartition(":")
+    return bool(host) and port.isascii() and port.isdecimal() and int(port) <= 65_535
 
 
 def _is_hex(text: str) -> bool:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Sequence
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.identity.tokens import Tokens
 from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.caller import Caller
 from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import OrganizationLimits
@@ -78,6 +79,7 @@ class Network:
         limits: OrganizationLimits | None = None,
         waiting_most: int = USUAL_MOST,
         standards: StandardCatalogue = BUILT_IN,
+        metrics: Metrics | None = None,
     ) -> None:
         self.desk = desk
         self.journal = journal
@@ -85,6 +87,7 @@ class Network:
         self.clock = clock
         self.randomness = randomness
         self.wait_until_indexed = wait_until_indexed
+        self.metrics = metrics or Metrics()
         self.standards = standards  # of interchanges, with those that plug-ins bring
         self.heavy = HeavyWork()  # of messages
         self.heavy_requests = HeavyWork()  # plans, exports, checks and trials: no message waits for them
@@ -98,6 +101,7 @@ class Network:
             randomness=randomness,
             directory=self.configuration.directory,
             wait_until_indexed=wait_until_indexed,
+            metrics=self.metrics,
         )
         self.clock_steps = ClockSteps(clock)
         self.quota = Quota(self.plumbing, limits or OrganizationLimits())

@@ -1,10 +1,13 @@
-"""What every stage and registry of a network uses: its desk, journal, index, clock, randomness and directory."""
+"""What every stage and registry of a network uses: its desk, journal, index, clock, randomness, directory and
+metrics.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.snapshot import Directory
 from postroad.ports import Clock, Desk, IndexReader, Journal, Randomness
 
@@ -22,3 +25,4 @@ class Plumbing:
     randomness: Randomness
     directory: Callable[[], Directory]  # as it is now
     wait_until_indexed: WaitUntilIndexed
+    metrics: Metrics = field(default_factory=Metrics)

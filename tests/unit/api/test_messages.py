@@ -16,11 +16,13 @@ from postroad.api.http.capacity import Capacity
 from postroad.api.http.fast_calls import serve
 from postroad.api.http.head import read_head
 from postroad.api.http.limits import HttpLimits
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
 from postroad.api.http.request import FastReply, FastRequest, FastRoutes
 from postroad.api.messages import MessageEndpoints
 from postroad.core.admission.rate_limit import UNLIMITED
+from postroad.core.metrics.registry import Metrics
 
 SECRET = " ".join(("the", "secret", "is", "42"))  # so that no source line says it
 POST = b'{"to": ["A/b"]}'
@@ -43,6 +45,9 @@ class Kept(Outbox):
 class Mistaken:
     """In the place of whatever stands behind an endpoint: everything it is asked for goes wrong."""
 
+    def __init__(self) -> None:
+        self.metrics = Metrics()
+
     def __getattr__(self, name: str) -> Callable[..., Any]:
         def fails(*_: object, **__: object) -> Any:
             raise ZeroDivisionError(SECRET)
@@ -58,6 +63,7 @@ class Somebody:
 
 
 class Front:
+    metrics = HttpMetrics()
     problem = staticmethod(front_refusal)
     capacity = Capacity(HttpLimits())
 

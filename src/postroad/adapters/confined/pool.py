@@ -9,12 +9,16 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from contextlib import AbstractAsyncContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractAsyncContextManager, contextmanager, nullcontext
+from time import monotonic
 from typing import ClassVar
 
 from postroad.adapters.confined.frames import SourceAnswers, WorkerCall, WorkerOutcome, WorkerTerms
 from postroad.adapters.confined.penalty_box import PenaltyBox
 from postroad.adapters.confined.worker import Death, Worker, WorkerDied
+from postroad.core.metrics.declaration import OTHER
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.trial_limit import TrialLimit
 
@@ -23,6 +27,13 @@ DEADLINE_S = 5.0
 MEMORY_BYTES = 512 * 1024 * 1024
 RECYCLE_AFTER = 100_000  # calls; Saxon keeps some 250 bytes of each
 
+CAUSES = {  # why a worker ended, as the metrics label it
+    Death.DEADLINE: "deadline",
+    Death.MEMORY: "memory",
+    Death.TOO_MUCH: "output",
+    Death.FROM_OUTSIDE: "outside",
+}
+
 log = logging.getLogger(__name__)
 
 
@@ -30,6 +41,7 @@ class WorkerPool:
     """Processes with one engine (``worker_main``). All methods belong to one event loop."""
 
     engine: ClassVar[str]
+    label: ClassVar[str]  # of the engine, in metrics
     settings: ClassVar[tuple[tuple[str, str], ...]] = ()
 
     def __init__(
@@ -41,12 +53,18 @@ class WorkerPool:
         recycle_after: int = RECYCLE_AFTER,
         penalties: PenaltyBox | None = None,
         trial_limit: TrialLimit | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._terms = WorkerTerms(memory_bytes=memory_bytes, deadline_s=deadline_s, settings=self.settings)
         self._recycle_after = recycle_after
         self._penalties = penalties or PenaltyBox()
         self._trial_limit = trial_limit  # acquired before waiting for a worker; None: first come, first served
         self._processes = processes
+        metrics = metrics or Metrics()
+        self._calls = metrics.counter("engine_calls_total", self.label)
+        self._call_seconds = metrics.histogram("engine_seconds", self.label)
+        self._kills = metrics.counters("engine_kills_total")
+        metrics.on_read(lambda: metrics.gauge("engine_workers", self.label).set(len(self.process_ids)))
         self._seats = asyncio.Semaphore(processes)
         self._idle: list[Worker] = []
         self._busy: set[Worker] = set()
@@ -86,15 +104,30 @@ class WorkerPool:
 
     async def attempt(self, call: WorkerCall) -> WorkerOutcome | SourceAnswers:
         """Runs a call and returns its outcome, or why the worker died. The caller handles penalties."""
-        async with self._turn(), self._seats:
-            return await self._attempt(call, tries=TRIES)
+        with self._measured():
+            async with self._turn(), self._seats:
+                return await self._attempt(call, tries=TRIES)
 
     async def checked_attempt(self, call: WorkerCall) -> WorkerOutcome | SourceAnswers:
         """Runs a call unless its source is in the penalty box; returns the outcome, or why the worker died."""
         self._penalties.check(call.source)
+        with self._measured():
+            return await self._checked_attempt(call)
+
+    async def _checked_attempt(self, call: WorkerCall) -> WorkerOutcome | SourceAnswers:
         async with self._turn(), self._seats:
             self._penalties.check(call.source)  # those before it in the queue may have filled the box
             return await self._attempt(call, tries=TRIES)
+
+    @contextmanager
+    def _measured(self) -> Iterator[None]:
+        """Count a call, and measure it with its wait for a worker."""
+        began = monotonic()
+        try:
+            yield
+        finally:
+            self._calls.value += 1
+            self._call_seconds.observe(monotonic() - began)
 
     def _turn(self) -> AbstractAsyncContextManager[None]:
         return self._trial_limit.slot() if self._trial_limit is not None else nullcontext()
@@ -116,6 +149,8 @@ class WorkerPool:
     async def _settle(self, worker: Worker, outcome: WorkerOutcome | SourceAnswers, call: WorkerCall) -> None:
         """Keep the worker for the next call, or not."""
         out_of_memory = outcome.code == Death.MEMORY.value  # it lives, but what it has left is not worth having
+        if out_of_memory:
+            self._kills.of(self.label, CAUSES[Death.MEMORY]).value += 1
         if out_of_memory and call.source:
             self._penalties.record(call.source)
         if self._closed or out_of_memory or worker.calls >= self._recycle_after:
@@ -125,6 +160,7 @@ class WorkerPool:
 
     async def _after_death(self, died: WorkerDied, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         self._refuse_when_closed()
+        self._kills.of(self.label, CAUSES.get(died.death, OTHER)).value += 1
         log.warning("worker ended: %s", died)
         if died.death is Death.FROM_OUTSIDE:
             if tries:

@@ -16,9 +16,11 @@ from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
 from postroad.adapters.desk.waiting_shares import WaitingShares
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
 from postroad.errors import Unavailable
 from postroad.flow.concurrency.commit import future_of
+from postroad.flow.entry_counts import EntryCounts
 from postroad.ports import JournalStep, StepOutcome
 
 log = logging.getLogger(__name__)
@@ -46,6 +48,7 @@ class GroupCommit:
         *,
         group_bytes: int = GROUP_BYTES,
         waiting_bytes: int = WAITING_BYTES,
+        metrics: Metrics | None = None,
     ) -> None:
         self._commit = commit
         self._group_bytes = group_bytes
@@ -58,6 +61,11 @@ class GroupCommit:
         self._idle = asyncio.Event()
         self._idle.set()
         self._task: asyncio.Task[None] | None = None
+        metrics = metrics if metrics is not None else Metrics()
+        self._counts = EntryCounts(metrics)
+        self._groups = metrics.counter("journal_groups_total")
+        metrics.gauge("journal_waiting_limit_bytes").set(waiting_bytes)
+        metrics.on_read(lambda: metrics.gauge("journal_waiting_bytes").set(self._waiting_bytes))
 
     def start(self) -> None:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="group-commit")
@@ -75,7 +83,7 @@ class GroupCommit:
     def _add(self, steps: Sequence[JournalStep], size: int, done: Done | None, done_all: DoneAll | None) -> None:
         organization = steps[0].organization
         if 2 * self._waiting_bytes > self._waiting_bytes_most and not steps[0].reserve:
-            self._require_room(organization, size)
+            self._require_room(steps, organization, size)
         if not self._count():
             self._wake.set()
             self._idle.clear()
@@ -95,13 +103,15 @@ class GroupCommit:
     def waiting_bytes_most(self) -> int:
         return self._waiting_bytes_most
 
-    def _require_room(self, organization: str, size: int) -> None:
+    def _require_room(self, steps: Sequence[JournalStep], organization: str, size: int) -> None:
         """Raise Unavailable if the backlog is full, or half full and mostly this organization's."""
         if self._waiting_bytes > self._waiting_bytes_most:
+            self._counts.count_unavailable(steps)
             raise Unavailable(
                 "network.busy", "Messages are arriving faster than they can be stored; try again in a moment"
             )
         if organization and self._shares.would_be_largest(organization, size):
+            self._counts.count_unavailable(steps)
             raise Unavailable(
                 "network.busy",
                 f"Messages are arriving faster than they can be stored, and most of those that wait are {organization}'s; "
@@ -165,6 +175,8 @@ class GroupCommit:
         except Exception:
             log.exception("a group of %d steps could not be committed", len(steps))
             outcomes = [Unavailable("internal", UNCERTAIN)] * len(steps)
+        self._groups.value += 1
+        self._counts.count(steps, outcomes)
         start = 0
         for submitted, _, done, done_all in group:
             end = start + len(submitted)

@@ -93,6 +93,12 @@ class HotState:
             box = self._boxes[recipient] = Mailbox(self._head_most)
         return box
 
+    def count_leased(self) -> dict[str, int]:
+        """Return the number of leased deliveries by mailbox, of those that have any."""
+        now = self._clock.monotonic()
+        counts = {recipient: box.count_leased(now) for recipient, box in self._boxes.items() if len(box)}
+        return {recipient: count for recipient, count in counts.items() if count}
+
     def find(self, number: int) -> FoundDelivery | None:
         if (held := self._held.get(number)) is not None:
             return FoundDelivery(held, DeliveryState.QUEUED)

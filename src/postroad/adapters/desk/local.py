@@ -17,6 +17,7 @@ from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.hot_state import HotState, is_plain_post, list_batched_deliveries, list_ended_deliveries
 from postroad.adapters.desk.local_queues import LocalQueues
 from postroad.core.delivery.mailbox import MAX_HEAD
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.delivery import Queued
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import decode, encode
@@ -42,8 +43,9 @@ class LocalDesk(LocalQueues):
         attempts_most: int = MAX_ATTEMPTS,
         head_most: int = MAX_HEAD,
         on_committed: Callable[[int], None] = lambda seq: None,
+        metrics: Metrics | None = None,
     ) -> None:
-        hot, group = HotState(clock, head_most=head_most), GroupCommit(self._commit)
+        hot, group = HotState(clock, head_most=head_most), GroupCommit(self._commit, metrics=metrics)
         super().__init__(
             hot, group, index, clock, wait_for_entry=wait_for_entry, attempts_most=attempts_most, head_most=head_most
         )

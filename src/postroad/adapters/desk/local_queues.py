@@ -142,6 +142,9 @@ class LocalQueues:
         if leased:
             self._hot.wake(mailbox)
 
+    async def count_leased(self) -> dict[str, int]:
+        return self._hot.count_leased()
+
     async def hasten(self, mailbox: str) -> int:
         return self._hot.hasten(mailbox)
 

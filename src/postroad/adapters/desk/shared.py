@@ -9,6 +9,7 @@ the nodes' clocks, never from the database, so they should agree to within a fra
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Any
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import MAX_ATTEMPTS
@@ -20,6 +21,7 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_schema import load_named_statements, migrate
 from postroad.core.delivery.mailbox import EVERY_NUMBER
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.journal import decode
 from postroad.core.model.selector import Selector
@@ -47,6 +49,7 @@ class SharedDesk:
         wait_for_entry: Callable[[int], Awaitable[None]],
         attempts_most: int = MAX_ATTEMPTS,
         on_committed: Callable[[int], None] = lambda seq: None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._journal = journal
         self._connections = journal.connections
@@ -55,8 +58,12 @@ class SharedDesk:
         self._wait_for_entry = wait_for_entry  # waits until the index has caught up with an entry
         self._attempts_most = attempts_most
         self._arrivals = ArrivalListener(self._connections, on_committed)
-        self._group = GroupCommit(self._commit)
+        self._group = GroupCommit(self._commit, metrics=metrics)
         self._counts = SharedCounts()
+        metrics = metrics or Metrics()
+        self._commit_seconds = metrics.histogram("postgres_commit_seconds")
+        self._unavailable = metrics.counter("postgres_unavailable_total")
+        self._bytes = metrics.counter("journal_bytes_total")
 
     async def open(self) -> None:
         """Create or update the tables, and start."""
@@ -105,7 +112,7 @@ class SharedDesk:
             self._claims.dropped(plan.dropped)
             if plan.is_empty:
                 return await self._outcomes(plan.verdicts, 0)
-            [row] = await self._connections.fetch(SQL["commit"], *plan.parameters())
+            [row] = await self._commit_plan(plan)
             first_seq, _, seen_keys, seen_seqs, gone_numbers, batched_numbers = row
             if first_seq is not None:
                 self._counts.add(plan.entries)
@@ -113,6 +120,19 @@ class SharedDesk:
             seen.update(zip(seen_keys or (), seen_seqs or (), strict=True))
             gone.update(gone_numbers or ())
             in_batch.update(batched_numbers or ())
+
+    async def _commit_plan(self, plan: GroupPlan) -> list[Any]:
+        """Run the transaction of a group, and measure it."""
+        began = self._clock.monotonic()
+        try:
+            rows = await self._connections.fetch(SQL["commit"], *plan.parameters())
+        except Unavailable:
+            self._unavailable.value += 1
+            raise
+        self._commit_seconds.observe(self._clock.monotonic() - began)
+        if rows[0][0] is not None:
+            self._bytes.value += plan.written_bytes
+        return rows
 
     async def _outcomes(self, verdicts: list[Verdict], first_seq: int) -> list[StepOutcome]:
         outcomes: list[StepOutcome] = []
@@ -157,6 +177,10 @@ class SharedDesk:
             )
             if leased or before == self._arrivals.count(mailbox):  # else a delivery arrived during the claim
                 return leased
+
+    async def count_leased(self) -> dict[str, int]:
+        rows = await self._connections.fetch(SQL["count_leased"], self._clock.now_us())
+        return dict(rows)
 
     async def hasten(self, mailbox: str) -> int:
         [row] = await self._connections.fetch(SQL["hasten"], mailbox)

@@ -99,6 +99,11 @@ class GroupPlan:
         return self._entries
 
     @property
+    def written_bytes(self) -> int:
+        """Return the size of the records: facts and bodies."""
+        return sum([len(record.facts) + len(record.body or b"") for record in self._records])
+
+    @property
     def record_count(self) -> int:
         return len(self._records)
 

@@ -28,6 +28,7 @@ from postroad.adapters.index.process_main import (
     main,
 )
 from postroad.adapters.index.sqlite_file import UnusableIndex
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Misconfigured, Unavailable
 
 WAIT_TIMEOUT_S = 10.0
@@ -47,7 +48,7 @@ read_announcement = msgspec.json.Decoder(Announcement).decode
 class IndexProcess:
     """Supervises one index process. All methods belong to the event loop that called ``start``."""
 
-    def __init__(self, journal: Path, index: Path) -> None:
+    def __init__(self, journal: Path, index: Path, metrics: Metrics | None = None) -> None:
         module = "postroad.adapters.index.process"
         self._command = (sys.executable, "-m", module, "--journal", str(journal), "--index", str(index))
         self._process: asyncio.subprocess.Process | None = None
@@ -66,6 +67,7 @@ class IndexProcess:
         self._must_forget = False  # the next process removes the file first
         self._waiting = 0  # how many wait for the index
         self._moved = asyncio.Event()  # replaced after each report; waiters hold the one that will be set
+        self._rebuilt = (metrics or Metrics()).counter("index_rebuilds_total")
 
     @property
     def position(self) -> int:
@@ -226,6 +228,7 @@ class IndexProcess:
     def _begin_rebuild(self, reason: str) -> None:
         log.error("the index has to be rebuilt from the journal: %s", reason)
         self._rebuilds += 1
+        self._rebuilt.value += 1
         self._vain_rebuilds += 1
         self._must_forget = True
         self._complete_at, self._position = self._wanted, 0

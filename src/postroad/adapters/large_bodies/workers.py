@@ -5,6 +5,7 @@ from __future__ import annotations
 from postroad.adapters.confined.frames import SourceAnswers
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.large_bodies.frames import ReadingCall, read_answer
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Refused
 from postroad.flow.stages.body_reader import LargeBody, ReadBody
 
@@ -17,9 +18,17 @@ class ReadingWorkers(WorkerPool):
     """Belongs to one event loop; starts nothing before the first large body comes."""
 
     engine = ENGINE
+    label = "reader"
 
-    def __init__(self, *, processes: int = 1, deadline_s: float = DEADLINE_S, memory_bytes: int = MEMORY_BYTES) -> None:
-        super().__init__(processes=processes, deadline_s=deadline_s, memory_bytes=memory_bytes)
+    def __init__(
+        self,
+        *,
+        processes: int = 1,
+        deadline_s: float = DEADLINE_S,
+        memory_bytes: int = MEMORY_BYTES,
+        metrics: Metrics | None = None,
+    ) -> None:
+        super().__init__(processes=processes, deadline_s=deadline_s, memory_bytes=memory_bytes, metrics=metrics)
 
     async def read(self, large: LargeBody) -> ReadBody:
         """Reads a body; raises Refused with ``wire.too-complex`` if that exceeds the worker's limits."""

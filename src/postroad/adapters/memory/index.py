@@ -381,6 +381,7 @@ ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "dead_letters": lambda index, after, limit: index.letters(after, limit, dealt_seq=0),
     "dead_letters_at": lambda index, gcid, after, limit: index.letters(after, limit, recipient=gcid, dealt_seq=0),
     "dead_letters_of": lambda index, gcid, after, limit: index.letters(after, limit, sender=gcid, dealt_seq=0),
+    "dead_letter_count": lambda index: [(len(index.all("dead_letter", dealt_seq=0)),)],
     "dead_letter": lambda index, number: index.letters(number=number),
     "journey": lambda index, id_: index.all("journey", id=id_),
     "related": _related,

@@ -17,6 +17,7 @@ Row = tuple[Any, ...]
 
 SERVICE = TABLES["batch"].index("service")
 STATE = TABLES["batch"].index("state")
+OPENED_AT_US = TABLES["batch"].index("opened_at_us")
 BATCH = TABLES["batch_member"].index("batch")
 FACTS = TABLES["batch_member"].index("facts")
 NUMBER, SEQ = (TABLES["control_number"].index(name) for name in ("number", "seq"))
@@ -43,6 +44,14 @@ def _gathering_services(index: MemoryIndex) -> list[Row]:
     return sorted({(row[SERVICE],) for row in index.all("batch") if BATCH_MOVES[BatchState(row[STATE])]})
 
 
+def _unsettled_counts(index: MemoryIndex) -> list[Row]:
+    opened: dict[str, list[int]] = {}
+    for row in index.all("batch"):
+        if BATCH_MOVES[BatchState(row[STATE])]:
+            opened.setdefault(row[STATE], []).append(row[OPENED_AT_US])
+    return [(state, len(times), min(times)) for state, times in sorted(opened.items())]
+
+
 def _batch_of(index: MemoryIndex, number: int) -> Iterator[Row]:
     for member in index.all("batch_member", number=number):
         yield from index.all("batch", id=member[BATCH])
@@ -64,6 +73,7 @@ BATCH_ANSWERS: dict[str, Callable[..., Iterable[Row]]] = {
     "batch": lambda index, id_: index.all("batch", id=id_),
     "unsettled_batches": _unsettled,
     "gathering_services": _gathering_services,
+    "unsettled_batch_counts": _unsettled_counts,
     "batches_at": lambda index, service, before, limit: _newest(index.all("batch", service=service), before, limit),
     "all_batches": lambda index, before, limit: _newest(index.all("batch"), before, limit),
     "batch_of": _batch_of,

@@ -37,6 +37,7 @@ class SaxonWorkers(WorkerPool):
     """Compiles and applies stylesheets, and answers queries. All methods belong to one event loop."""
 
     engine = ENGINE
+    label = "saxon"
     settings = SETTINGS
 
     async def check(self, stylesheet: str) -> None:

@@ -189,3 +189,4 @@ class ScriptWorkers(WorkerPool):
     """Runs scripts. Starts nothing before the first script is evaluated."""
 
     engine = "postroad.adapters.scripts.engine"
+    label = "script"

@@ -30,6 +30,7 @@ class ValidationWorkers(WorkerPool):
     """Compiles schemas and judges documents by them. All methods belong to one event loop."""
 
     engine = ENGINE
+    label = "validation"
 
     async def check(self, schema: Schema) -> None:
         """Compile a schema; raises Refused with ``schema.invalid``, the line and the error if that fails."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.load import ServerLoad
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.post_queue import PostQueue
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoute, FastRoutes, Problem
@@ -41,6 +42,7 @@ class Front:
     load: ServerLoad = field(default_factory=ServerLoad)
     posts: PostQueue = field(init=False)
     retry_after: RetryAfter = field(init=False)
+    metrics: HttpMetrics = field(default_factory=HttpMetrics)
     date: DateLine = field(default_factory=DateLine)
     state: dict[str, Any] = field(default_factory=dict)
     connections: set[HttpConnection] = field(default_factory=set)

@@ -46,6 +46,8 @@ class Outbox:
         return reply
 
     def answer(self, reply: FastReply, status: int, body: bytes, content_type: bytes, headers: Headers) -> None:
+        if reply.statuses is not None:
+            reply.statuses[status // 100].value += 1
         if reply.closed:
             reply.answered = True
             return

@@ -385,6 +385,7 @@ class HttpConnection(asyncio.Protocol):
         reply(status, body, content_type)
 
     def _turn_away(self) -> None:
+        self._front.metrics.refused.value += 1
         if self._front.capacity.may_explain(len(self._front.connections)):
             self._refuse(Refused("network.busy", "too many connections; close some, or try again in a moment"))
         else:

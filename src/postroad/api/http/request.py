@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
+from postroad.core.metrics.instruments import Counter
+
 if TYPE_CHECKING:
     from postroad.api.http.head import RequestHead
     from postroad.api.http.outbox import Outbox
@@ -71,7 +73,7 @@ class FastReply:
     """The answer to one request: call it once, now or later."""
 
     __slots__ = ("_listeners", "_outbox", "answered", "asked_at_s", "body_bytes_held", "closed", "closes", "head_only",
-                 "version", "wire")  # fmt: skip
+                 "statuses", "version", "wire")  # fmt: skip
 
     def __init__(self, outbox: Outbox, version: bytes, closes: bool, head_only: bool, asked_at_s: float) -> None:
         self._outbox = outbox
@@ -84,6 +86,7 @@ class FastReply:
         self.answered = False
         self.closed = False  # the client has disconnected: a response will not arrive
         self.wire: bytes | list[bytes] | None = None
+        self.statuses: Sequence[Counter] | None = None  # of its route, by the first digit of the status
 
     def __call__(self, status: int, body: bytes, content_type: bytes, headers: Headers = ()) -> None:
         if self.answered:
@@ -126,6 +129,7 @@ def is_always_post(body: bytes) -> bool:
 class FastRoute(NamedTuple):
     handler: FastHandler
     max_body_bytes: int
+    name: str = "api"  # as the metrics label it
     is_post: IsPost | None = None  # whether a body is a post, which waits under overload; None: nothing here is one
 
 

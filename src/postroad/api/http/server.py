@@ -19,9 +19,11 @@ from postroad.api.http.error_log import log_error
 from postroad.api.http.front import AsgiApp, Event, Front
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.load import ServerLoad
+from postroad.api.http.metrics import HttpMetrics
 from postroad.api.http.protocol import HttpConnection
 from postroad.api.http.proxy import TrustedProxies
 from postroad.api.http.request import FastRoutes, Problem
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Misconfigured
 
 
@@ -70,6 +72,7 @@ class HttpServer:
         proxies: TrustedProxies | None = None,
         reuse_port: bool = False,
         load: ServerLoad | None = None,
+        metrics: Metrics | None = None,
     ) -> None:
         self._app = app
         self._routes = fast_routes
@@ -79,6 +82,7 @@ class HttpServer:
         self._proxies = proxies or TrustedProxies()
         self._reuse_port = reuse_port
         self._load = load or ServerLoad()
+        self._metrics = HttpMetrics(metrics)
         self._lifespan = Lifespan(app)
         self._front: Front | None = None
         self._servers: list[asyncio.Server] = []
@@ -102,7 +106,9 @@ class HttpServer:
             capacity=Capacity(self._limits),
             load=self._load,
             state=self._lifespan.state,
+            metrics=self._metrics,
         )
+        self._metrics.follow(front.capacity, self._limits.bodies_in_flight_bytes)
         if inherited:
             self._servers = [await self._listen(front, sock=one) for one in inherited]
         else:

@@ -26,7 +26,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.demo import play
 from postroad.cli.demo.play import BUYER, SCENARIO_FOLDER, SELLER, UNWELCOME, PlayedMessage
 from postroad.cli.demo.soap_client import SoapClient
-from postroad.cli.framework.connection import OPERATOR_KEY_FILE
+from postroad.cli.framework.connection import METRICS_URL_FILE, OPERATOR_KEY_FILE
 from postroad.cli.framework.key_files import write_new_key_file
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import published_address
@@ -107,17 +107,19 @@ def _show_scene(out: Output, what: str, played: PlayedMessage) -> None:
 @asynccontextmanager
 async def serve_network(settings: Settings) -> AsyncIterator[tuple[str, asyncio.Task[None], str]]:
     """Serve the network: yields its address, its task, and a login link to its console."""
-    async with open_network(settings) as running:
-        address: asyncio.Future[str] = asyncio.get_running_loop().create_future()
-        server = asyncio.get_running_loop().create_task(serve(running, address.set_result, partial(console, running)))
-        try:
-            await asyncio.wait((server, address), return_when=asyncio.FIRST_COMPLETED)
-            if server.done():
-                await server
-            yield address.result(), server, await login_link(running)
-        finally:
-            server.cancel()
-            await asyncio.gather(server, return_exceptions=True)
+    with published_address(settings.data, METRICS_URL_FILE) as leave_metrics:
+        async with open_network(settings) as running:
+            loop = asyncio.get_running_loop()
+            address: asyncio.Future[str] = loop.create_future()
+            server = loop.create_task(serve(running, address.set_result, partial(console, running), leave_metrics))
+            try:
+                await asyncio.wait((server, address), return_when=asyncio.FIRST_COMPLETED)
+                if server.done():
+                    await server
+                yield address.result(), server, await login_link(running)
+            finally:
+                server.cancel()
+                await asyncio.gather(server, return_exceptions=True)
 
 
 async def apply_configuration(url: str, data: Path, keys: dict[str, Path]) -> str:

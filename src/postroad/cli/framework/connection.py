@@ -20,6 +20,7 @@ from postroad.errors import Misconfigured, Refused, Unavailable
 if TYPE_CHECKING:
     from postroad.client import Access, Client
 
+METRICS_URL_FILE = "metrics-url"  # in the data folder: the address of the metrics page
 URL_FILE = "url"
 OPERATOR_KEY_FILE = "operator.key"
 DATA = Path("var/postroad")

@@ -42,9 +42,9 @@ async def _cancelled_by_signals(work: Coroutine[Any, Any, None]) -> None:
 
 
 @contextlib.contextmanager
-def published_address(data: Path) -> Iterator[Callable[[str], None]]:
-    """Yield a function that writes the address to the data folder; the file is removed when the network stops."""
-    file = data / URL_FILE
+def published_address(data: Path, name: str = URL_FILE) -> Iterator[Callable[[str], None]]:
+    """Yield a function that writes an address to the data folder; the file is removed when the network stops."""
+    file = data / name
     file.unlink(missing_ok=True)
 
     def leave(url: str) -> None:

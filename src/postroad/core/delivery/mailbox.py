@@ -56,6 +56,12 @@ class Mailbox:
     def get(self, number: int) -> Queued | None:
         return self._open.get(number)
 
+    def count_leased(self, now: float) -> int:
+        """Return how many deliveries in memory are leased or were given back with a delay."""
+        self._lapse(now)
+        aside = {number for number in self._again if (one := self._open.get(number)) is not None and not one.leased}
+        return max(0, len(self._open) - len(self._waiting) - len(aside | self._put_off))
+
     def offer(self, queued: Queued) -> bool:
         """Add a new delivery at the end; False when it is left to the index because the head is full."""
         if self.spilled_to or len(self._waiting) >= self.head_most:

@@ -89,6 +89,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "dead_letters": (("after_number", "limit"), LETTER),
     "dead_letters_at": (("recipient", "after_number", "limit"), LETTER),
     "dead_letters_of": (("sender", "after_number", "limit"), LETTER),
+    "dead_letter_count": ((), ("letters",)),  # of those that no one has dealt with
     "dead_letter": (("number",), LETTER),  # dealt with or not
     # due times; none of what is in a batch that is assembled
     "journey": (("id",), JOURNEY),
@@ -108,6 +109,7 @@ QUERIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "batch": (("id",), TABLES["batch"]),
     "unsettled_batches": (("service",), TABLES["batch"]),  # neither sent, dropped nor dissolved; oldest first
     "gathering_services": ((), ("service",)),  # those that have such batches, in order
+    "unsettled_batch_counts": ((), ("state", "batches", "oldest_opened_at_us")),  # of such batches, by state
     "batches_at": (("service", "before_id", "limit"), TABLES["batch"]),  # newest first
     "all_batches": (("before_id", "limit"), TABLES["batch"]),  # newest first
     "batch_of": (("number",), TABLES["batch"]),  # that a delivery has joined

@@ -18,6 +18,7 @@ from typing import NamedTuple
 from postroad.core.configuration.passwords import MAX_PASSWORDS
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
 from postroad.core.model.snapshot import Directory
@@ -68,13 +69,19 @@ class Authenticator:
     """Authenticates callers by key, password or client certificate, with a cache of recent successes."""
 
     def __init__(
-        self, directory: Callable[[], Directory], passwords: Passwords, clock: Clock, registrations_per_day: int = 0
+        self,
+        directory: Callable[[], Directory],
+        passwords: Passwords,
+        clock: Clock,
+        registrations_per_day: int = 0,
+        metrics: Metrics | None = None,
     ) -> None:
         self._directory = directory
         self._passwords = passwords
         self._clock = clock
         self._remembered: OrderedDict[MemoryKey, RememberedCaller] = OrderedDict()
         self._throttle = Throttle(clock)
+        self._failures = (metrics or Metrics()).counters("authentication_failures_total")
         self._slots = KeyedSemaphore()
         self.registering = RegistrationLimit(clock, self._throttle, self._slots, registrations_per_day)
 
@@ -109,14 +116,14 @@ class Authenticator:
         if not proof.authorization and proof.certificate_der is None:
             raise Refused("authentication.required", REQUIRED)  # no credentials, so not a failed attempt
         peer, account = normalize_peer(peer), self._account(proof)
-        if (wait_s := self._throttle.wait_s(peer, account)) > 0:
+        if (wait_s := self._wait_s(peer, account)) > 0:
             await asyncio.sleep(wait_s)
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
         async with self._slots.slot(peer):  # limits parallel guesses, and leaves capacity for other logins
             caller = self.remembered(proof, peer)
             if caller is None:
-                self._throttle.wait_s(peer, account)  # its own other guesses may have failed meanwhile
+                self._wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)
             return caller
 
@@ -137,10 +144,22 @@ class Authenticator:
         found = await self._check(proof)
         if found is None:
             self._throttle.record_failure(peer, account)
+            self._failures.of(_kind(proof)).value += 1
             raise Refused("authentication.required", NOT_KNOWN)
         self._throttle.record_success(peer, account)
         self._remember(_memory_key(proof, peer), *found, version, account)
         return found[0]
+
+    def _wait_s(self, peer: str, account: str) -> float:
+        """Return how long the attempt must wait; raises Refused if that is too long."""
+        try:
+            wait_s = self._throttle.wait_s(peer, account)
+        except Refused:
+            self._failures.of("throttled").value += 1
+            raise
+        if wait_s > 0:
+            self._failures.of("throttled").value += 1
+        return wait_s
 
     def _account(self, proof: Proof) -> str:
         """Return the account that the proof claims to be for, or '' if it cannot be guessed at."""
@@ -242,6 +261,14 @@ def _of_login(refusal: Refused) -> Refused:
     """Return the refusal in the words for a login form, without advice about keys and headers."""
     is_wrong = refusal.code == "authentication.required"
     return Refused("authentication.required", LOGIN_FAILED) if is_wrong else refusal
+
+
+def _kind(proof: Proof) -> str:
+    """Return the kind of credential that the proof claims to be, as the metrics label it."""
+    scheme = proof.authorization.partition(b" ")[0].lower()
+    if not scheme and proof.certificate_der is not None:
+        return "certificate"
+    return "password" if scheme == b"basic" else "key"
 
 
 def _takes_long(proof: Proof) -> bool:

@@ -90,6 +90,7 @@ class As2ReceiveStage:
         self._limits = limits
         self._unproven = RateLimiter(UNPROVEN_PER_S)
         self._opening = asyncio.Semaphore(OPENED_AT_ONCE)
+        self._mdns = network.metrics.counters("mdns_total")
 
     async def receive(self, incoming: As2Request) -> MdnReply | None:
         """Accept a message and return its MDN, or None if none is requested; raises Refused if no MDN can report it."""
@@ -109,6 +110,7 @@ class As2ReceiveStage:
         if not heading.wish.wanted:
             return None
         mdn = await asyncio.to_thread(_receipt, heading, partnership, disposition, mic, about)
+        self._mdns.of("sent", disposition.modifier or "processed").value += 1
         return MdnReply(mdn, heading.wish.url, is_proven)
 
     async def _taken(

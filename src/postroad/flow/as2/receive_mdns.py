@@ -33,6 +33,13 @@ from postroad.flow.push.as2 import build_as2_message, encode_mdn, make_verdict_r
 from postroad.flow.push.attempt import make_receiver_caller
 from postroad.flow.registries.as2_partners import As2Partners
 
+DISPOSITIONS = {  # as the metrics label them
+    MdnOutcome.ACKNOWLEDGED: "processed",
+    MdnOutcome.REJECTED: "failure",
+    MdnOutcome.ALTERED: "error",
+    MdnOutcome.UNPROVEN: "error",
+}
+
 log = logging.getLogger(__name__)
 
 
@@ -42,6 +49,7 @@ class MdnReceiver:
     def __init__(self, network: Network, partners: As2Partners) -> None:
         self._network = network
         self._partners = partners
+        self._mdns = network.metrics.counters("mdns_total")
 
     async def receive(self, headers: Headers, body: bytes, organization: str = "") -> None:
         """Process an MDN; raises Refused if its sender is unknown or it cannot be read."""
@@ -58,6 +66,7 @@ class MdnReceiver:
             return
         soap_body = service.as2.soap_body if service.as2 is not None else ""
         verdict = await self._verdict(partnership, delivered, mdn, soap_body)
+        self._mdns.of("received", DISPOSITIONS[verdict.outcome]).value += 1
         await self._settle(service, delivered, verdict, encode_mdn(headers, body))
 
     async def _between(self, partner: str, own: str, organization: str) -> tuple[Service, Partnership]:

@@ -19,6 +19,7 @@ from postroad.core.delivery.push_endpoints import PushTarget
 from postroad.core.delivery.push_request import PushAnswer
 from postroad.core.delivery.reasons import MAX_REASON, make_reason, reason_text, stored_reason
 from postroad.core.delivery.retry_policy import GiveUp, PushDecision, PushRetry, SwitchOff, decide_push, is_address_gone
+from postroad.core.metrics.declaration import OTHER
 from postroad.core.model import message as model
 from postroad.core.model.caller import STRENGTH, Caller
 from postroad.core.model.directory import DeliveryMode, Service
@@ -78,6 +79,10 @@ class PushAttempts:
         self._pusher = pusher
         self._secrets = secrets
         self._as2 = as2
+        self.seconds = network.metrics.histograms("push_seconds")  # by lane
+        self._results = network.metrics.counters("push_attempts_total")
+        self._mdns = network.metrics.counters("mdns_total")
+        self._disabled = network.metrics.counter("push_services_disabled_total")
 
     async def make(
         self,
@@ -98,6 +103,7 @@ class PushAttempts:
                 partial(send_parts_separately, self._network, make_receiver_caller(service), delivered, parts)
             )
             if fault is None:
+                self._results.of("ok").value += 1
                 return EndpointHealth(is_well=True)
             answer = PushAnswer(status=None, fault=fault)
         else:
@@ -106,6 +112,7 @@ class PushAttempts:
             await asyncio.wait((before,))
         if _is_success(answer):
             answer = await _insisting(partial(self._taken_over, service, delivered, answer))
+        self._results.of("ok" if _is_success(answer) else find_result(answer)).value += 1
         if _is_success(answer):
             return EndpointHealth(is_well=True)
         failed = FailedAttempt(answer.status or 0, int((clock.monotonic() - started) * 1_000))
@@ -118,13 +125,22 @@ class PushAttempts:
     async def _answered(self, service: Service, target: PushTarget, handed: HandedDelivery) -> PushAnswer:
         try:
             if service.format == Format.AS2:
-                return await self._as2.push(service, target, handed)
+                answer = await self._as2.push(service, target, handed)
+                self._count_mdn(answer)
+                return answer
             await self._secrets.prepare(service)
             now_us = self._network.clock.now_us()
             request = build_push_request(service, target.push, handed, self._secrets, now_us, self.timeout_s)
         except (Misconfigured, Unavailable) as fault:  # a setting, or a stored secret that cannot be read now
             return PushAnswer(status=None, fault=make_reason("push.settings", detail=fault))
         return await self._pusher.push(request)
+
+    def _count_mdn(self, answer: PushAnswer) -> None:
+        """Count the MDN in the response of an AS2 partner, if there is one."""
+        code = answer.fault.code if answer.fault is not None else ""
+        disposition = "processed" if answer.receipt else MDN_DISPOSITIONS.get(code)
+        if disposition is not None:
+            self._mdns.of("received", disposition).value += 1
 
     async def _taken_over(self, service: Service, delivered: model.Delivered, answer: PushAnswer) -> PushAnswer:
         """Settle an accepted push; if its response cannot be accepted, the attempt has failed."""
@@ -186,6 +202,7 @@ class PushAttempts:
             await self._network.configuration.change(BY_NETWORK, [build_save(polling, version)], reason[:MAX_REASON])
         except Refused:  # a concurrent change of the service takes precedence
             return
+        self._disabled.value += 1
         log.warning("pushes to %s are switched off: %s", service.address, reason)
 
 
@@ -201,6 +218,28 @@ async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:
 
 def _refused_response(refusal: Refused) -> PushAnswer:
     return PushAnswer(status=None, fault=make_reason("push.response-refused", detail=refusal))
+
+
+# The result of an attempt without a usable answer, as the metrics label it.
+RESULTS = {
+    "push.timeout": "timeout",
+    "push.connect-timeout": "connect",
+    "push.nothing-listens": "connect",
+    "push.unreachable": "connect",
+    "push.certificate": "tls",
+    "push.tls": "tls",
+    "push.client-certificate": "tls",
+    "push.name-servers": "dns",
+    "push.address-not-allowed": "forbidden",
+}
+MDN_DISPOSITIONS = {"as2.rejected": "failure", "as2.altered": "error", "as2.unproven": "error"}
+
+
+def find_result(answer: PushAnswer) -> str:
+    """Return the kind of a failed attempt."""
+    if answer.status is not None:
+        return "refused"
+    return RESULTS.get(answer.fault.code, OTHER) if answer.fault is not None else OTHER
 
 
 def _is_success(answer: PushAnswer) -> bool:

@@ -262,6 +262,7 @@ class Courier:
         made = await self._attempts.make(self.service, target, handed, before)
         self._tries.record(self._number(handed), handed.delivered.attempt, target.attempt)
         now = clock.monotonic()
+        self._attempts.seconds.of("quick" if self._lane() is self._lanes.quick else "slow").observe(now - begun)
         if made.is_well:
             is_first, self._has_succeeded = not self._has_succeeded, True
             has_closed = self._places.record_success(target, now)

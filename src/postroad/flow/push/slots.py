@@ -25,6 +25,16 @@ class PushSlots:
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is, first
 
+    @property
+    def overall(self) -> int:
+        """Return how many pushes may be in progress."""
+        return self._overall
+
+    @property
+    def used(self) -> int:
+        """Return how many pushes are in progress; more than ``overall`` after pushes moved here."""
+        return self._overall - self._free
+
     async def acquire(self, organization: str, most: int) -> int:
         """Wait for a slot; returns how many were taken, more than one if no other organization waits."""
         if not self._room_for(organization):

@@ -43,6 +43,7 @@ class PushStage:
         self._lanes = lanes or PushCapacity(quick=PushSlots(), slow=PushSlots())
         self._has_started = False
         self._couriers = ServiceWorkers(_find_pushed_services, self._courier)
+        network.metrics.on_read(self._read_gauges)
 
     def start(self) -> None:
         self._network.pushes.serve(self._couriers.get)
@@ -52,6 +53,14 @@ class PushStage:
     async def close(self) -> None:
         """Stop taking messages, and return when everything in progress is settled or given back."""
         await self._couriers.close()
+
+    def _read_gauges(self) -> None:
+        metrics = self._network.metrics
+        for name, slots in self._lanes._asdict().items():
+            metrics.gauge("push_slots", name).set(slots.overall)
+            metrics.gauge("push_slots_used", name).set(slots.used)
+        paused = [courier for courier in self._couriers.workers() if courier.pause() is not None]
+        metrics.gauge("push_services_paused").set(len(paused))
 
     def _courier(self, profile: tuple[Service, Push]) -> Courier:
         return Courier(self._network, self._attempts, self._lanes, *profile, is_new=self._has_started)

@@ -43,6 +43,10 @@ class ServiceWorkers(Generic[Task, Worker]):
         working = self._working.get(gcid)
         return working[1] if working is not None else None
 
+    def workers(self) -> list[Worker]:
+        """Return all workers."""
+        return [worker for _, worker in self._working.values()]
+
     async def close(self) -> None:
         self._closed = True
         for gcid in tuple(self._working):

@@ -91,6 +91,8 @@ class AcceptStage:
         self._note_expiry = due.note
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
+        self._posts = plumbing.metrics.counters("posts_total")
+        self._route_seconds = plumbing.metrics.histogram("route_seconds")
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         """Accept one post; ``answered`` is called once, immediately or when its entry is durable."""
@@ -133,8 +135,10 @@ class AcceptStage:
             return [try_route_post(one, posting, directory) for one, posting in pairs]
 
         sender, size = admitted[0].sender, sum([posting.size for posting in postings])
+        began = self._clock.monotonic()
         try:
             found: Sequence[RoutedPost | Refused] = await self._heavy.run(sender.organization, route, size)
+            self._route_seconds.observe(self._clock.monotonic() - began)
         except Refused as refusal:
             found = [refusal] * len(postings)
         for place, (one, posting, routed) in enumerate(zip(admitted, postings, found, strict=True)):
@@ -356,6 +360,7 @@ class AcceptStage:
         first = await load_post(self._journal, conflict.seq)
         if entry.idempotency and conflict.key == idempotency_key(entry.sender, entry.idempotency):
             if first is not None and is_same_post(first, entry):
+                self._posts.of("duplicate", posting.form).value += 1
                 answered(replay_result(first))
                 return
             refusal = reused_key_error(posting, conflict.session)

@@ -50,6 +50,7 @@ from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batches import BatchStore
 from postroad.flow.stages.acknowledge import acknowledge
 from postroad.flow.stages.end import EndStage
+from postroad.flow.stages.hand_out_counts import HandOutCounts
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mediate import HandedDelivery, MediateStage
 from postroad.flow.stages.posting import decode_parts, decode_wrapper
@@ -80,6 +81,7 @@ class DeliverStage:
         self._ending = ending
         self._batches = batches
         self._mediation = mediation
+        self._counts = HandOutCounts(plumbing.metrics)
 
     async def poll(
         self,
@@ -101,6 +103,7 @@ class DeliverStage:
         most = max(1, min(request.max, POLL_MAX))
         lease_s = min(request.lease_s or LEASE_S, LEASE_MAX_S)
         deadline = self._clock.monotonic() + min(request.wait_s, WAIT_MAX_S)
+        began_us = self._clock.now_us()
         while True:
             _check_standing(service, self._directory())
             claimed = await self._desk.claim(
@@ -121,9 +124,11 @@ class DeliverStage:
                 directory = self._directory()
                 delivered = [self._delivered(queued, body, directory) for queued, body in kept]
                 handed_out = [queued for queued, _ in kept]
+                self._counts.count_hand_outs(service, handed_out, began_us, self._clock.now_us())
                 return await self._traces.add_traces(handed_out, delivered, directory) if request.trace else delivered
             if not self._desk.is_searching(service.gcid, selector):
-                await wait.until(self._desk.arrival(service.gcid, left_s))
+                with self._counts.waiting(service):
+                    await wait.until(self._desk.arrival(service.gcid, left_s))
 
     async def _kept(self, service: Service, claimed: list[Queued]) -> list[tuple[Queued, bytes | None]]:
         """Return the claimed deliveries with their bodies; fail those whose body was dropped by retention."""
@@ -164,7 +169,8 @@ class DeliverStage:
         results = {token: _result(token, found.get(token)) for token in settlement.tokens}
         if open_now and settlement.outcome is Outcome.ACK:
             queued = list(open_now.values())
-            ended = await acknowledge(self._desk, self._clock.now_us(), service.gcid, queued, receipt)
+            ended = await acknowledge(self._desk, now_us := self._clock.now_us(), service.gcid, queued, receipt)
+            self._counts.count_acknowledged([one for one in queued if one.number not in ended], now_us)
             for token in [token for token, one in open_now.items() if one.number in ended]:
                 results[token] = await self._ended_meanwhile(token, service)
         elif open_now:

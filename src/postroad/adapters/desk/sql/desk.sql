@@ -49,6 +49,12 @@ SELECT min(due_us) FROM (
     FROM desk_queue WHERE mailbox = $1 AND NOT gathered ORDER BY number LIMIT 1000
 ) AS first_ones WHERE due_us > $2
 
+-- Leased deliveries, and those given back with a delay.
+-- name: count_leased
+SELECT mailbox, count(*) FROM desk_queue
+WHERE available_at_us > $1 AND available_at_us <> retry_at_us AND NOT gathered
+GROUP BY mailbox
+
 -- Makes what waits for its next push available at once.
 -- name: hasten
 WITH hastened AS (

@@ -266,6 +266,9 @@ WHERE dead_letter.sender = (SELECT service.number FROM service WHERE service.gci
   AND dead_letter.dealt_seq = 0 AND dead_letter.number > $2
 ORDER BY dead_letter.number LIMIT $3
 
+-- name: dead_letter_count
+SELECT count(*) FROM dead_letter WHERE dealt_seq = 0
+
 -- name: dead_letter
 SELECT {letter}
 FROM dead_letter JOIN delivery ON delivery.number = dead_letter.number
@@ -326,6 +329,10 @@ SELECT {batch} FROM batch WHERE service = $1 AND state IN ('open', 'closed', 'as
 
 -- name: gathering_services
 SELECT DISTINCT service FROM batch WHERE state IN ('open', 'closed', 'assembled', 'suspended') ORDER BY service
+
+-- name: unsettled_batch_counts
+SELECT state, count(*), min(opened_at_us) FROM batch WHERE state IN ('open', 'closed', 'assembled', 'suspended')
+GROUP BY state ORDER BY state
 
 -- name: batches_at
 SELECT {batch} FROM batch WHERE service = $1 AND id < $2 ORDER BY id DESC LIMIT $3

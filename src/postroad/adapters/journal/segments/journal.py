@@ -7,6 +7,7 @@ writes, one append runs at a time (the group-commit stage above joins all waitin
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
@@ -23,6 +24,7 @@ from postroad.adapters.journal.segments.settings import SegmentSettings
 from postroad.adapters.journal.segments.space import FreeSpace, to_unavailable
 from postroad.adapters.journal.segments.spare_segments import SpareSegments
 from postroad.adapters.journal.segments.syncing import Die, GroupSync, Syncing, exit_at_once
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Misconfigured
 from postroad.ports import Appended, BodyAt, JournalBatch, JournalHead, NewRecord
 
@@ -44,6 +46,7 @@ class SegmentJournal:
         threads: Executor,
         durable: SharedCounter,
         lock: int,
+        metrics: Metrics | None = None,
     ) -> None:
         self._files = files
         self._path = path
@@ -55,7 +58,10 @@ class SegmentJournal:
         self._spares = SpareSegments(files, path, settings, syncing, threads)
         self._segment, self._end, self._head = self._recover()
         durable.set(self._head.seq)
-        self._group_sync = GroupSync(syncing)
+        metrics = metrics or Metrics()
+        self._written = metrics.counter("journal_bytes_total")
+        metrics.on_read(lambda: self._read_gauges(metrics))
+        self._group_sync = GroupSync(syncing, metrics=metrics)
         self._reads = SegmentReads(files, path, lambda: self._head.seq)
         self._idle = asyncio.Event()
         self._idle.set()
@@ -73,6 +79,7 @@ class SegmentJournal:
         files: FileSystem | None = None,
         die: Die = exit_at_once,
         threads: Executor | None = None,
+        metrics: Metrics | None = None,
     ) -> SegmentJournal:
         """Take the lock, recover, and return a journal ready for appends. Blocks, so call it at start-up."""
         files = files or RealFiles()
@@ -90,6 +97,7 @@ class SegmentJournal:
                 threads=threads or ThreadPoolExecutor(THREADS, thread_name_prefix="journal-segments"),
                 durable=files.counter(path / DURABLE_NAME, writable=True),
                 lock=lock,
+                metrics=metrics,
             )
         except OSError as error:
             files.close(lock)
@@ -155,6 +163,13 @@ class SegmentJournal:
         self._durable.close()
         self._files.close(self._lock)
 
+    def _read_gauges(self, metrics: Metrics) -> None:
+        metrics.gauge("journal_head_entry").set(self._head.seq)
+        with contextlib.suppress(OSError):  # a disk that does not answer is reported by the next append
+            free, least = self._space.measure()
+            metrics.gauge("disk_free_bytes").set(free)
+            metrics.gauge("disk_least_free_bytes").set(least)
+
     def _recover(self) -> RecoveredEnd:
         found = recover(self._files, self._path, self._syncing, self._durable.get())
         if found is not None:
@@ -205,6 +220,7 @@ class SegmentJournal:
         except OSError as error:
             self._cut_back(len(data))
             raise to_unavailable(error) from error
+        self._written.value += len(data)
         return Appended(self._head.seq + 1, bodies, head), self._end + len(data)
 
     def _cut_back(self, length: int) -> None:

@@ -41,9 +41,13 @@ class FreeSpace:
         if self._shortage:
             raise Unavailable("storage.full", self._shortage, retry_after_s=RETRY_AFTER_S)
 
-    def _look(self) -> str:
+    def measure(self) -> tuple[int, int]:
+        """Return the free bytes, and how many must stay free."""
         free, total = self._files.space(self._path)
-        least = max(self._settings.least_free_bytes, int(total * self._settings.least_free_share))
+        return free, max(self._settings.least_free_bytes, int(total * self._settings.least_free_share))
+
+    def _look(self) -> str:
+        free, least = self.measure()
         if free >= least:
             return ""
         return f"the journal's disk has {free} bytes free and {least} must stay free; make room there, or retain less"

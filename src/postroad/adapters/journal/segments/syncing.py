@@ -18,6 +18,7 @@ from queue import SimpleQueue
 from typing import NoReturn
 
 from postroad.adapters.journal.segments.files import FileSystem
+from postroad.core.metrics.registry import Metrics
 
 QUICK_S = 0.001  # a sync on the event loop may take as long as processing a few dozen messages
 AVERAGE_OVER = 16
@@ -67,9 +68,12 @@ class GroupSync:
     the wait for the lock would count), so one in ``TRY_AGAIN_AFTER`` tries the loop again.
     """
 
-    def __init__(self, syncing: Syncing, seconds: Callable[[], float] = time.perf_counter) -> None:
+    def __init__(
+        self, syncing: Syncing, seconds: Callable[[], float] = time.perf_counter, metrics: Metrics | None = None
+    ) -> None:
         self._syncing = syncing
         self._seconds = seconds
+        self._took = (metrics or Metrics()).histogram("journal_sync_seconds")
         self._average_s = 0.0
         self._in_thread = 0
         self._jobs: SimpleQueue[tuple[int, AbstractEventLoop, Done] | None] = SimpleQueue()
@@ -98,14 +102,21 @@ class GroupSync:
     def _sync_here(self, fd: int, done: Done) -> None:
         begun_s = self._seconds()
         error = self._sync(fd)
-        took_s = min(self._seconds() - begun_s, OUTLIER_S)
-        self._average_s += (took_s - self._average_s) / AVERAGE_OVER
+        took_s = self._seconds() - begun_s
+        self._took.observe(took_s)
+        self._average_s += (min(took_s, OUTLIER_S) - self._average_s) / AVERAGE_OVER
         done(error)
 
     def _run(self) -> None:
         while (job := self._jobs.get()) is not None:
             fd, loop, done = job
-            loop.call_soon_threadsafe(done, self._sync(fd))
+            begun_s = self._seconds()
+            error = self._sync(fd)
+            loop.call_soon_threadsafe(self._synced_in_thread, done, error, self._seconds() - begun_s)
+
+    def _synced_in_thread(self, done: Done, error: BaseException | None, took_s: float) -> None:
+        self._took.observe(took_s)
+        done(error)
 
     def _sync(self, fd: int) -> BaseException | None:
         try:

@@ -9,6 +9,7 @@ import click
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.commands.operate.health_checks import check_all
+from postroad.cli.commands.operate.live_alerts import evaluate_alerts
 from postroad.cli.framework.command import command
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output
@@ -22,17 +23,37 @@ COLOURS = {"ok": "green", "warning": "yellow", "fault": "red"}
 @click.option(
     "--settings", "only_settings", is_flag=True, help="List every setting, its value and where it comes from."
 )
+@click.option(
+    "--live", is_flag=True, help="List the alerts that would fire now in the running network, with their runbooks."
+)
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0.5, 3_600),
+    default=2.0,
+    show_default=True,
+    help="With --live: time between two readings.",
+)
 @click.option("--config", type=click.Path(path_type=Path), help="Settings in TOML.")
 @click.option("--data", default="", help="Folder of journal, index and keys.", metavar="FOLDER")
 @click.option("--set", "changes", multiple=True, metavar="NAME=VALUE", help="Change one setting; repeatable.")
-def doctor(out: Output, only_settings: bool, config: Path | None, data: str, changes: tuple[str, ...]) -> None:
-    """Check this machine and its settings.
+def doctor(
+    out: Output,
+    only_settings: bool,
+    live: bool,
+    seconds: float,
+    config: Path | None,
+    data: str,
+    changes: tuple[str, ...],
+) -> None:
+    """Check this machine and its settings, or a running network.
 
-    Exit code 1 when something would prevent a network from running.
+    Exit code 1 when something would prevent a network from running, or when an alert would fire.
     """
     settings = gather_settings(config, data, changes)
     if only_settings:
         _list_settings(out, settings, config, data, changes)
+    elif live:
+        _check_live(out, settings, seconds)
     else:
         _check(out, settings)
 
@@ -44,6 +65,25 @@ def _check(out: Output, settings: Settings) -> None:
         mark = click.style(f"{finding.state:<8}", fg=COLOURS[finding.state])
         out.say(f"{mark}{finding.what}: {finding.detail}")
     if any(finding.state == "fault" for finding in findings):
+        sys.exit(ExitCode.ERROR)
+
+
+def _check_live(out: Output, settings: Settings, seconds: float) -> None:
+    states = evaluate_alerts(settings, seconds)
+    out.value([state._asdict() for state in states])
+    fires = [one for one in states if one.state == "fires"]
+    for one in fires:
+        out.say(f"{click.style(one.alert, fg='red')} ({one.severity}, sent after {one.fires_after}): {one.summary}")
+        out.say(f"  {one.runbook}")
+    quiet = [one for one in states if one.state == "quiet"]
+    out.say(f"{len(fires)} alerts would fire, {len(quiet)} are quiet")
+    unknown: dict[str, list[str]] = {}
+    for one in states:
+        if one.state == "unknown":
+            unknown.setdefault(one.needs, []).append(one.alert)
+    for needs, alerts in unknown.items():
+        out.say(f"not evaluated, for lack of {needs}: {', '.join(alerts)}")
+    if fires:
         sys.exit(ExitCode.ERROR)
 
 

@@ -10,7 +10,7 @@ import click
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
-from postroad.cli.framework.connection import OPERATOR_KEY_FILE
+from postroad.cli.framework.connection import METRICS_URL_FILE, OPERATOR_KEY_FILE
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import (
     describe_listen_error,
@@ -48,7 +48,8 @@ async def _run(out: Output, settings: Settings) -> None:
     sockets = take_listening_sockets(os.environ, os.getpid())
     notifier = SystemdNotifier(os.environ, os.getpid())
     async with open_network(settings) as running:
-        with published_address(settings.data) as leave_address:
+        data = settings.data
+        with published_address(data) as leave_address, published_address(data, METRICS_URL_FILE) as leave_metrics:
 
             def listening(url: str) -> None:
                 leave_address(url)
@@ -65,6 +66,7 @@ async def _run(out: Output, settings: Settings) -> None:
                     listening,
                     partial(console, running),
                     inherited=sockets.get(HTTP, ()),
+                    on_metrics=leave_metrics,
                     on_stopping=notifier.stopping,
                 )
             except OSError as error:

@@ -57,6 +57,18 @@ class HandOutContract(DeskUnderTest):
         got = [*await network.poll(most=7), *await network.poll(most=100)]
         assert [queued.message_seq for queued in got] == sorted(seqs)
 
+    async def test_leased_deliveries_are_counted_by_mailbox(self, network: DeskHarness) -> None:
+        for _ in range(3):
+            await network.post(network.message(to=(SELLER, CARRIER)))
+        assert await network.desk.count_leased() == {}
+        taken = await network.poll(SELLER, most=2)
+        assert await network.desk.count_leased() == {SELLER: 2}
+        await network.poll(CARRIER, most=1)
+        await network.acknowledge(taken[0].number)
+        assert await network.desk.count_leased() == {SELLER: 1, CARRIER: 1}
+        network.clock.advance(LEASE_S + 1)
+        assert await network.desk.count_leased() == {}
+
     async def test_what_is_leased_is_not_handed_out_again_until_the_lease_is_over(self, network: DeskHarness) -> None:
         await network.post(network.message())
         [first] = await network.poll(lease_s=30)

@@ -149,6 +149,9 @@ QUESTIONS = [
     StoryQuestion("unsettled_batches", (BATCHER,), "id state facts", [("b-2", "open", pack_facts(STILL_OPEN))]),
     StoryQuestion("unsettled_batches", (FARMER,), "id", []),
     StoryQuestion("gathering_services", (), "service", [(BATCHER,)]),
+    StoryQuestion(
+        "unsettled_batch_counts", (), "state batches oldest_opened_at_us", [("open", 1, STILL_OPEN.opened_at_us)]
+    ),
     StoryQuestion("batches_at", (BATCHER, LATER, 10), "id", [("b-2",), ("b-1",)]),
     StoryQuestion("batches_at", (BATCHER, "b-2", 10), "id", [("b-1",)]),
     StoryQuestion("batches_at", (BATCHER, LATER, 1), "id", [("b-2",)]),

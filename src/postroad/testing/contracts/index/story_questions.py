@@ -281,6 +281,7 @@ QUESTIONS = [
     StoryQuestion("dead_letters_at", (BANK, 0, 10), "number", []),
     StoryQuestion("dead_letters_of", (STAMPER, 0, 10), "number", [(LOST,)]),
     StoryQuestion("dead_letters_of", (BUYER, 0, 10), "number", []),
+    StoryQuestion("dead_letter_count", (), "letters", [(2,)]),
     StoryQuestion(
         "dead_letter",
         (GIVEN_UP,),

@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Callable
 from typing import Any, cast
 
-from postroad.api.http.post_queue import MAX_WAIT_S, QUANTUM, TURN_CREDIT, PostQueue
+from postroad.api.http.post_queue import MAX_WAIT_S, PATIENT_WAIT_S, QUANTUM, TURN_CREDIT, PostQueue
 
 
 class Loop:
@@ -142,6 +142,36 @@ def test_what_waited_too_long_is_refused_at_its_turn() -> None:
     one.arrive()
     loop.turn(MAX_WAIT_S + 0.01)
     assert one.refused == 3
+
+
+def test_a_short_line_waits_longer_and_loses_nothing() -> None:
+    loop, behind, queue = make_queue()
+    flood = [Connection(queue, "Flooder", TURN_CREDIT) for _ in range(5)]
+    neighbour = Connection(queue, "Village", 2)
+    for connection in (*flood, neighbour):
+        connection.arrive()
+    behind.is_behind = True
+    loop.turn(MAX_WAIT_S + 0.01)
+    assert (sum(connection.refused for connection in flood), neighbour.refused) == (4 * TURN_CREDIT, 0)
+    loop.turn(0.01)
+    assert neighbour.refused == 0  # although its line is the only one now
+    for connection in flood:
+        connection.posts = TURN_CREDIT
+        connection.arrive()
+    behind.is_behind = False
+    loop.turn(MAX_WAIT_S + 0.01)
+    assert (neighbour.started, neighbour.refused) == (2, 0)
+
+
+def test_even_a_short_line_is_refused_at_last() -> None:
+    loop, behind, queue = make_queue()
+    flood = [Connection(queue, "Flooder", TURN_CREDIT) for _ in range(5)]
+    neighbour = Connection(queue, "Village", 2)
+    for connection in (*flood, neighbour):
+        connection.arrive()
+    behind.is_behind = True
+    loop.turn(PATIENT_WAIT_S + 0.01)
+    assert neighbour.refused == 2
 
 
 def test_a_connection_that_has_left_is_skipped() -> None:

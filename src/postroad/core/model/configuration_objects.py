@@ -22,6 +22,7 @@ from postroad.core.model.directory import (
 from postroad.core.model.exchange import Binding, binding_key
 from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopic, attachment_key, node_key, topic_key
 from postroad.core.model.rule import Rule, rule_key
+from postroad.core.model.subscription import Subscription
 from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
@@ -44,11 +45,13 @@ KINDS: dict[str, type[Any]] = {
     "topic": ModelTopic,
     "support": SupportRequest,
     "as2-stations": As2IdentityClaim,
+    "subscription": Subscription,
 }
 # The key is both AS2 names, one per line; and organization with both names, so that two nodes collide.
 AS2_IDENTITIES = "as2-stations"
 FORMER_SPLITTING = {"dirt": "on_envelope_error", "facts": "options"}  # names that earlier versions stored
-LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support"))  # no answer in ``cache`` depends on them
+# No answer in ``cache`` depends on them.
+LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support", "subscription"))
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -70,6 +73,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     ModelAttachment: lambda item: attachment_key(item.service, item.id),
     ModelTopic: lambda item: topic_key(item.service, item.topic),
     SupportRequest: lambda item: support_key(item.organization, item.id),
+    Subscription: lambda item: item.key,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 

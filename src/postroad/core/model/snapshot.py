@@ -45,7 +45,7 @@ class Directory:
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
     stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
-    # Bindings, the parts of models, support requests; by kind.
+    # Bindings, the parts of models, support requests, subscriptions; by kind.
     exchanging: Mapping[str, Owned] = field(default_factory=dict)
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
@@ -213,6 +213,11 @@ class Directory:
     def support(self) -> Owned:
         """Return the support requests, by organization."""
         return self.exchanging.get("support", _EMPTY)
+
+    @property
+    def subscriptions(self) -> Owned:
+        """Return the subscriptions to notifications, by organization; the operators' have the organization ''."""
+        return self.exchanging.get("subscription", _EMPTY)
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
         """Return the nodes, attachments or topics of a model by key, in no order; there may be a million."""

@@ -105,7 +105,13 @@ class FollowerCursors(Protocol):
         """Return the head after the last group that the follower has handled, or None for a new follower."""
         ...
 
+    async def load_all(self) -> dict[str, JournalHead]:
+        """Return the positions of all followers, by name."""
+        ...
+
     async def save(self, name: str, head: JournalHead) -> None: ...
+
+    async def close(self) -> None: ...
 
 
 class Clock(Protocol):

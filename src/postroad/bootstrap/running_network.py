@@ -32,6 +32,7 @@ from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
 from postroad.bootstrap.expiry_warnings import warn_of_expiry
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, load_token_key
+from postroad.bootstrap.followers import CommitAnnouncements, open_cursors
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
 from postroad.bootstrap.own_address import OwnAddress
@@ -46,7 +47,7 @@ from postroad.flow.batching.stage import BatchStage
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import BodyReader
 from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
-from postroad.ports import Clock, Desk, Index, IndexReader, Journal, Passwords, Randomness
+from postroad.ports import Clock, Desk, FollowerCursors, Index, IndexReader, Journal, Passwords, Randomness
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
@@ -91,6 +92,8 @@ class Store:
     index: IndexReader
     keeper: IndexUpdater
     desk: Desk
+    cursors: FollowerCursors  # of followers
+    commits: CommitAnnouncements
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
 
@@ -214,17 +217,19 @@ async def _open_local(settings: Settings, clock: Clock, stack: AsyncExitStack, j
 async def _with_local_desk(
     settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: IndexReader, keeper: IndexUpdater
 ) -> Store:
+    commits = CommitAnnouncements(keeper.notify)
     desk = LocalDesk(
         journal,
         index,
         clock,
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
-        on_committed=keeper.notify,
+        on_committed=commits.notify,
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk)
+    cursors = await open_cursors(settings)
+    return Store(journal=journal, index=index, keeper=keeper, desk=desk, cursors=cursors, commits=commits)
 
 
 async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) -> Store:
@@ -237,17 +242,28 @@ async def _open_shared(settings: Settings, clock: Clock, stack: AsyncExitStack) 
     keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
+    cursors = await open_cursors(settings)
+    stack.push_async_callback(cursors.close)
+    commits = CommitAnnouncements(keeper.notify)
     desk = SharedDesk(
         journal,
         index,
         clock,
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
-        on_committed=keeper.notify,
+        on_committed=commits.notify,
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk, leads=leadership.held)
+    return Store(
+        journal=journal,
+        index=index,
+        keeper=keeper,
+        desk=desk,
+        cursors=cursors,
+        commits=commits,
+        leads=leadership.held,
+    )
 
 
 def start_batchers(

@@ -81,6 +81,9 @@ ENTRIES = {
     "verify": CommandEntry(COMMANDS + "operate.verify", "Check that the journal is complete and unchanged."),
     "head": CommandEntry(COMMANDS + "operate.verify", "Print the journal's head, to store it elsewhere."),
     "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),
+    "followers": CommandEntry(
+        COMMANDS + "operate.followers", "List the followers of the journal, and how far each is behind."
+    ),
     "bodies": CommandEntry(COMMANDS + "operate.bodies", "Manage stored message bodies."),
     "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),
     "whatif": CommandEntry(

@@ -35,6 +35,7 @@ from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, 
 from postroad.bootstrap.followers import CommitAnnouncements, open_cursors
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
+from postroad.bootstrap.notifications import start_notifications
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushes import open_operator_secrets, start_pushing
 from postroad.bootstrap.settings import Settings
@@ -134,6 +135,7 @@ async def open_network(
         own_address = OwnAddress(settings)
         partners = build_as2_partners(settings, own_address)
         pusher = start_pushing(settings, network, partners, stack)
+        await start_notifications(settings, network, store, pusher, own_address, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(

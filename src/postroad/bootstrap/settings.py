@@ -22,7 +22,7 @@ from postroad.errors import Misconfigured
 PREFIX = "POSTROAD_"
 FILE = "postroad.toml"
 WAREHOUSE_FOLDER = "warehouse"
-SECRET = frozenset({"secret", "postgres"})
+SECRET = frozenset({"secret", "postgres", "smtp_url"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,6 +100,13 @@ class Settings:
     push_authorities: str = ""
     # Python functions that bindings of exchanges may use by name: "rush=mycompany.routing:is_rush"
     routings: tuple[str, ...] = ()
+    # the mail server for notifications, invitations and new passwords: smtp://user:password@mail.example.com:587 (STARTTLS) or
+    # smtps://mail.example.com; empty: no e-mail is sent
+    smtp_url: str = ""
+    # sender of e-mail, such as postroad@example.com or "Hub <postroad@example.com>"; needed with smtp_url
+    smtp_from: str = ""
+    # a PEM file with certificate authorities that are trusted for the mail server, in addition to those of the machine
+    smtp_authorities: str = ""
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
 

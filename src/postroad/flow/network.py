@@ -37,6 +37,8 @@ from postroad.flow.registries.configuration import Configuration
 from postroad.flow.registries.exchanges import ExchangeRegistry
 from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.flow.registries.models import ModelRegistry
+from postroad.flow.registries.notification_control import NotificationControl
+from postroad.flow.registries.outgoing_mail import OutgoingMail
 from postroad.flow.registries.push_control import PushControl
 from postroad.flow.stages.accept import AcceptStage
 from postroad.flow.stages.cancel import CancelStage
@@ -106,6 +108,8 @@ class Network:
         self.models = ModelRegistry(self.configuration)
         self.bindings = BindingRegistry(self.configuration)
         self.pushes = PushControl()
+        self.mail = OutgoingMail()
+        self.notifications = NotificationControl()
 
     def _open_stages(self) -> None:
         """Connect the stages; each names the stages that it uses."""

@@ -58,7 +58,7 @@ EVENTS: tuple[EventKind, ...] = (
         Severity.WARNING,
         _ORGANIZATION,
         "Pushes are paused",
-        "The circuit breaker of a service's endpoint is open: most of the latest pushes failed, and one push is tried each minute.",
+        "The circuit breaker of an endpoint is open: most of the latest pushes failed, and one push is tried each minute.",
         "Check the endpoint of the service. Pushing continues by itself when a push succeeds.",
         "/services",
         recovers=True,

@@ -50,9 +50,7 @@ def compare_conditions(
     after = [one for one in before.values() if one.name not in checked]
     current = {key: KnownCondition(*one[:3], one.level, one.detail, one.severity) for key, one in now.items()}
     after += current.values()
-    begun = [
-        one.begin(now_us) for key, one in current.items() if key not in before or before[key].level != one.level
-    ]
+    begun = [one.begin(now_us) for key, one in current.items() if key not in before or before[key].level != one.level]
     return after, begun + list(_ended(before, now, checked, now_us))
 
 

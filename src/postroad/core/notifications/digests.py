@@ -99,7 +99,9 @@ class Digest(Struct):
         if known is None or known.recovered_at_us:
             return
         if known.told:
-            self.causes[event.subject] = replace(known, recovered_at_us=event.at_us, detail=event.detail or known.detail)
+            self.causes[event.subject] = replace(
+                known, recovered_at_us=event.at_us, detail=event.detail or known.detail
+            )
         else:
             del self.causes[event.subject]
             if not self._has_news():

@@ -60,6 +60,9 @@ ENTRIES = {
         COMMANDS + "config.confirmations",
         "Confirm credentials and members that operators have made for your organization.",
     ),
+    "notifications": CommandEntry(
+        COMMANDS + "config.notifications", "Manage who is notified of what, by e-mail, message, webhook or Slack."
+    ),
     "support": CommandEntry(COMMANDS + "operate.support", "Contact the network's operators, and read their replies."),
     "try": CommandEntry(
         COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is enabled."

@@ -56,6 +56,7 @@ SETTINGS = NavigationGroup(
     items=(
         NavigationItem(path="/organization", title="Organization"),
         NavigationItem(path="/account", title="Account"),
+        NavigationItem(path="/notifications", title="Notifications"),
         NavigationItem(path="/support", title="Support"),
     ),
 )

@@ -19,6 +19,7 @@ from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
+from postroad.client.blocking.notifications import Notifications
 from postroad.client.blocking.runner import ConversationRunner, Function
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
@@ -295,6 +296,11 @@ class Client:
     def dead_letters(self) -> DeadLetters:
         """The dead letters API: list, resend and drop messages that failed."""
         return DeadLetters(self._talks, self._run)
+
+    @property
+    def notifications(self) -> Notifications:
+        """The notifications API: list, save, remove and test subscriptions."""
+        return Notifications(self._talks, self._run)
 
     # ---- trust
 

@@ -27,6 +27,7 @@ from postroad.client.nonblocking.billing import AsyncBilling
 from postroad.client.nonblocking.bindings import AsyncBindings
 from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
 from postroad.client.nonblocking.models import AsyncModels
+from postroad.client.nonblocking.notifications import AsyncNotifications
 from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
@@ -300,6 +301,11 @@ class AsyncClient:
     def dead_letters(self) -> AsyncDeadLetters:
         """The dead letters API: list, resend and drop messages that failed."""
         return AsyncDeadLetters(self._talks, self._run)
+
+    @property
+    def notifications(self) -> AsyncNotifications:
+        """The notifications API: list, save, remove and test subscriptions."""
+        return AsyncNotifications(self._talks, self._run)
 
     # ---- trust
 

@@ -20,7 +20,8 @@ LOGIN = "login"
 INVITATION = "invitation"
 LINK = "login link"  # logs its bearer in once
 BROWSER = "login (browser)"  # the key in a console cookie; the API refuses it
-SELF_EXPIRING = (LOGIN, INVITATION, LINK, BROWSER)
+RESET = "new password"  # lets its bearer set a password once
+SELF_EXPIRING = (LOGIN, INVITATION, LINK, BROWSER, RESET)
 
 
 class Expiring(NamedTuple):

@@ -29,6 +29,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.core.resources.accounts import Account, KeyPage, KeyView, LoginLink, NewKey
 from postroad.core.resources.base import build_resource
+from postroad.flow.access.throttle import normalize_peer
 from postroad.flow.administration import account_mails, accounts
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
@@ -104,7 +105,7 @@ async def login(request: Request, api: Api, wish: Login) -> Response:
 @opened.post("/v1/password-reset", status_code=202)
 async def request_password_reset(request: Request, api: Api, wish: ResetRequest) -> Response:
     """Send a link for a new password by e-mail. The answer is the same whether the address has an account or not."""
-    account_mails.request_password_reset(api.administration, wish.email, peer_of(request))
+    account_mails.request_password_reset(api.administration, wish.email, normalize_peer(peer_of(request)))
     return Response(status_code=202)
 
 

@@ -24,6 +24,7 @@ from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
 from postroad.core.model.directory import Person
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
+from postroad.flow.access.throttle import normalize_peer
 from postroad.flow.administration import account_mails, accounts
 
 
@@ -150,7 +151,8 @@ async def forgotten(request: Request) -> Response:
     """Send a link for a new password; the page is the same whether the address has an account or not."""
     email = (await read_form(request)).get("email", "").strip()
     if console_of(request).network.mail.is_available:
-        account_mails.request_password_reset(console_of(request).administration, email, peer_address(request))
+        peer = normalize_peer(peer_address(request))
+        account_mails.request_password_reset(console_of(request).administration, email, peer)
     return render_page(request, "password_forgotten.html", _mail_values(request) | {"sent_to": email})
 
 

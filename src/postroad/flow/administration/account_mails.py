@@ -14,7 +14,6 @@ from postroad.core.model.journal import BY_NETWORK
 from postroad.core.model.snapshot import Directory
 from postroad.core.notifications.account_mails import write_invitation, write_password_reset
 from postroad.errors import Refused
-from postroad.flow.access.throttle import normalize_peer
 from postroad.flow.administration import accounts
 from postroad.flow.administration.base import Administration, build_removal
 from postroad.flow.registries.configuration import DirectoryChange, build_save
@@ -45,7 +44,7 @@ def request_password_reset(administration: Administration, email: str, peer: str
     mail = administration.network.mail
     if not mail.is_available:
         raise Refused("mail.unavailable", NO_MAIL)
-    if wait_s := administration.mail_limits.from_peer.count(normalize_peer(peer)):
+    if wait_s := administration.mail_limits.from_peer.count(peer):
         raise Refused("rate.exceeded", "Too many requests from your address; wait", retry_after_s=int(wait_s))
     mail.run(_mail_reset(administration, email))
 

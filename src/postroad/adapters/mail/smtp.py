@@ -11,6 +11,7 @@ import smtplib
 import ssl
 from concurrent.futures import ThreadPoolExecutor
 from datetime import UTC, datetime
+from email import policy
 from email.message import EmailMessage
 from email.utils import format_datetime, formataddr
 from typing import NamedTuple
@@ -24,6 +25,7 @@ THREADS = 2
 LOCAL = frozenset({"localhost", "127.0.0.1", "::1"})
 PORTS = {"smtp": 587, "smtps": 465}
 MAX_FAULT = 300
+LONG_LINES = policy.SMTP.clone(max_line_length=990)  # or a long link in a header would be folded or encoded
 
 
 class MailServer(NamedTuple):
@@ -111,7 +113,7 @@ class SmtpMailer:
 def build_email(mail: Mail, sender: str, now_us: int) -> EmailMessage:
     """Return the e-mail with its headers."""
     domain = sender.rpartition("@")[2].rstrip(">")
-    message = EmailMessage()
+    message = EmailMessage(policy=LONG_LINES)
     message["From"] = sender if "<" in sender else formataddr(("postroad", sender))
     message["To"] = mail.to
     message["Subject"] = mail.subject

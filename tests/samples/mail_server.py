@@ -54,7 +54,7 @@ class MailBoxes:
         return found[number - 1]
 
     def text(self, number: int = -1) -> str:
-        return str(self.accepted[number].get_content())
+        return str(self.accepted[number].get_content()).replace("\r\n", "\n")
 
 
 @dataclass

@@ -40,7 +40,7 @@ class MailBoxes:
 
     async def handle_DATA(self, server: SMTP, session: Session, envelope: Envelope) -> str:  # noqa: N802
         content = envelope.content if isinstance(envelope.content, bytes) else b""
-        self.accepted.append(message_from_bytes(content, policy=policy.default))  # type: ignore[arg-type]
+        self.accepted.append(message_from_bytes(content, policy=policy.default))
         self.envelopes.append(envelope)
         self.encrypted.append(session.ssl is not None)
         return "250 OK"
@@ -50,8 +50,8 @@ class MailBoxes:
 
     def wait_for(self, address: str, number: int = 1) -> EmailMessage:
         """Wait for an e-mail to this address, and return it."""
-        found = eventually(lambda: len(self.to(address)) >= number and self.to(address), why=f"no e-mail to {address}")
-        return found[number - 1]
+        eventually(lambda: len(self.to(address)) >= number, why=f"no e-mail to {address}")
+        return self.to(address)[number - 1]
 
     def text(self, number: int = -1) -> str:
         return str(self.accepted[number].get_content()).replace("\r\n", "\n")

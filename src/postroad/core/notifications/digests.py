@@ -69,7 +69,7 @@ class Notification(Struct, frozen=True):
         return bool(self.lines) and all(line.recovered for line in self.lines)
 
 
-class Digest(Struct):
+class EventDigest(Struct):
     """What has to be sent to one subscription about one event; mutable."""
 
     causes: dict[str, EventCause] = field(default_factory=dict)
@@ -88,7 +88,7 @@ class Digest(Struct):
         if event.recovered:
             self._close(event, known)
         elif known is None and len(self.causes) >= MAX_CAUSES:
-            self.others += event.count
+            self.others += event.times
         else:
             self.causes[event.subject] = _more(known, event)
         if self.due_at_us == 0 and self._has_news():
@@ -149,7 +149,7 @@ def _more(known: EventCause | None, event: NotifiableEvent) -> EventCause:
             severity=event.level,
             first_at_us=event.at_us,
             last_at_us=event.at_us,
-            fresh=event.count,
+            fresh=event.times,
             told=was_told,
         )
     return replace(
@@ -157,7 +157,7 @@ def _more(known: EventCause | None, event: NotifiableEvent) -> EventCause:
         detail=event.detail,
         severity=max(known.severity, event.level, key=lambda level: level.rank),
         last_at_us=max(known.last_at_us, event.at_us),
-        fresh=known.fresh + event.count,
+        fresh=known.fresh + event.times,
     )
 
 

@@ -19,7 +19,7 @@ class NotifiableEvent(NamedTuple):
     at_us: int
     detail: str = ""
     severity: Severity | None = None  # None: the usual one of its kind
-    count: int = 1
+    times: int = 1
     recovered: bool = False  # the cause has ended
 
     @property

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from postroad.core.model.snapshot import Directory
 from postroad.core.notifications.conditions import KnownCondition
-from postroad.core.notifications.digests import Digest, Notification
+from postroad.core.notifications.digests import EventDigest, Notification
 from postroad.core.notifications.event import NotifiableEvent, find_subscribers
 
 
@@ -32,7 +32,7 @@ class NotificationState(Struct):
     seq: int = 0
     failing: dict[str, FailingPushes] = field(default_factory=dict)  # by GCID
     conditions: list[KnownCondition] = field(default_factory=list)
-    digests: dict[str, dict[str, Digest]] = field(default_factory=dict)  # by subscription, then by event
+    digests: dict[str, dict[str, EventDigest]] = field(default_factory=dict)  # by subscription, then by event
     own: list[int] = field(default_factory=list)  # the newest deliveries of notifications
 
     def absorb(self, events: Iterable[NotifiableEvent], directory: Directory, now_us: int) -> None:
@@ -41,8 +41,8 @@ class NotificationState(Struct):
             for subscription in find_subscribers(event, directory):
                 self.digest(subscription.key, event.name).absorb(event, now_us)
 
-    def digest(self, subscription: str, event: str) -> Digest:
-        return self.digests.setdefault(subscription, {}).setdefault(event, Digest())
+    def digest(self, subscription: str, event: str) -> EventDigest:
+        return self.digests.setdefault(subscription, {}).setdefault(event, EventDigest())
 
     def welcome(self, directory: Directory, now_us: int) -> None:
         """Report the conditions that are known to subscriptions that are new."""

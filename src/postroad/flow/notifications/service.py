@@ -199,5 +199,5 @@ def _decode(document: bytes | None) -> NotificationState:
     try:
         return decode_state(document)
     except msgspec.DecodeError as error:  # a lost state repeats some notifications; a crash loop would lose all
-        log.error("what notifications remember cannot be read, and begins anew: %s", error)
+        log.error("the state of notifications cannot be read and begins empty: %s", error)
         return NotificationState()

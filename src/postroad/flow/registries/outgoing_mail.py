@@ -1,6 +1,6 @@
 """E-mail to single persons: invitations and links for a new password.
 
-Rule: whoever asks for an e-mail never waits for the mail server, and learns nothing from the time it takes. An e-mail that the
+Rule: a request for an e-mail never waits for the mail server, so its time reveals nothing. An e-mail that the
 server does not accept is tried again a few times, and then given up with a line in the log.
 """
 

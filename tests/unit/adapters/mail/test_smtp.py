@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -52,7 +53,12 @@ async def test_an_email_arrives_as_it_was_written_with_its_headers() -> None:
 
 async def test_starttls_with_a_login(tmp_path: Path) -> None:
     tls, authority = server_tls(tmp_path)
-    options = {"tls_context": tls, "require_starttls": True, "auth_required": True, "authenticator": check_login}
+    options: dict[str, Any] = {
+        "tls_context": tls,
+        "require_starttls": True,
+        "auth_required": True,
+        "authenticator": check_login,
+    }
     with mail_server(**options) as server:
         address = f"{USER}:{quote(PASSWORD)}@localhost:{server.port}"
         assert await send(f"smtp://{address}?tls=starttls", authority) == ""

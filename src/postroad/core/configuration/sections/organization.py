@@ -178,7 +178,7 @@ def limits_entry(limits: OrganizationLimits) -> dict[str, int]:
     return {to_camel(name): value for name, value in msgspec.to_builtins(limits).items() if value}
 
 
-class Notifications:
+class NotificationSection:
     name = SECTION
 
     def wanted(
@@ -193,7 +193,7 @@ class Notifications:
         return exported_subscriptions(organization, directory)
 
 
-SECTIONS: tuple[DocumentSection, ...] = (People(), Services(), Notifications())
+SECTIONS: tuple[DocumentSection, ...] = (People(), Services(), NotificationSection())
 
 
 def export_document(

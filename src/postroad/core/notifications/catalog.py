@@ -39,7 +39,7 @@ EVENTS: tuple[EventKind, ...] = (
         severity=Severity.ERROR,
         audience=_ORGANIZATION,
         title="Dead letters",
-        meaning="Deliveries to a service failed permanently. There is one line for each service and cause.",
+        meaning="Deliveries failed permanently. Both the sender and the owner of the service are notified, by service and cause.",
         advice="Fix the cause, then resend or drop the dead letters.",
         page="/dead-letters",
     ),

@@ -7,12 +7,14 @@ neither their failed pushes nor their ends make events.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import NamedTuple
 
-from postroad.core.delivery.dead_letters import MEANING, cause_of
+from postroad.core.delivery.dead_letters import MEANING, Cause, cause_of
 from postroad.core.identity.expiry import INVITATION
 from postroad.core.model.batch import BatchState
 from postroad.core.model.billing_entries import InvoiceCredited, InvoiceIssued
-from postroad.core.model.directory import DeliveryMode
+from postroad.core.model.delivery import Queued
+from postroad.core.model.directory import DeliveryMode, Service, is_same_organization
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import (
     BY_NETWORK,
@@ -76,13 +78,27 @@ def find_own_deliveries(seq: int, entry: Entry, sender: str) -> tuple[int, ...]:
     return ()
 
 
-def make_entry_events(entry: Entry, directory: Directory, services: Mapping[int, str]) -> Iterator[NotifiableEvent]:
-    """Yield the events of one entry; ``services`` has the GCID of the service of each failed delivery that counts."""
+class FailedDelivery(NamedTuple):
+    """What is needed to notify both sides of a dead letter."""
+
+    service: str  # GCID of the service where it failed
+    sender: str = ""  # GCID of the message's sender
+    named: str = ""  # the recipient, as the sender wrote it
+
+    @classmethod
+    def of(cls, queued: Queued) -> FailedDelivery:
+        return cls(queued.recipient, queued.message.sender, queued.message.copies[queued.copy].named)
+
+
+def make_entry_events(
+    entry: Entry, directory: Directory, failed: Mapping[int, FailedDelivery]
+) -> Iterator[NotifiableEvent]:
+    """Yield the events of one entry; ``failed`` has the failed deliveries that count, by number."""
     match entry:
         case DeliveriesEnded():
-            yield from _dead_letters(entry, entry.at_us, directory, services)
+            yield from _dead_letters(entry, entry.at_us, directory, failed)
         case MessagePosted(ends=ends) if ends is not None:
-            yield from _dead_letters(ends, entry.at_us, directory, services)
+            yield from _dead_letters(ends, entry.at_us, directory, failed)
         case BatchesChanged():
             yield from _batches(entry, directory)
         case ConfigurationChanged():
@@ -95,14 +111,30 @@ def make_entry_events(entry: Entry, directory: Directory, services: Mapping[int,
 
 
 def _dead_letters(
-    end: DeliveriesEnded | JourneyEnding, at_us: int, directory: Directory, services: Mapping[int, str]
+    end: DeliveriesEnded | JourneyEnding, at_us: int, directory: Directory, failed: Mapping[int, FailedDelivery]
 ) -> Iterator[NotifiableEvent]:
+    """Yield the events for the service where a delivery failed, and for the sender if that is another organization."""
+    if end.state != FAILED:
+        return
     cause = cause_of(end.why.code if end.why is not None else "", end.reason)
     numbers = end.deliveries if isinstance(end, DeliveriesEnded) else (end.delivery,)
-    for service in (directory.services.get(services.get(number, "")) for number in numbers if end.state == FAILED):
+    for found in (failed[number] for number in numbers if number in failed):
+        service, sender = directory.services.get(found.service), directory.services.get(found.sender)
         if service is not None:
             subject = f"{service.address}, {cause.value}"
             yield NotifiableEvent("dead-letter", service.organization, subject, at_us, MEANING[cause])
+        if sender is not None and not (service and is_same_organization(sender.organization, service.organization)):
+            yield _for_sender(sender, found, cause, at_us, directory)
+
+
+def _for_sender(
+    sender: Service, found: FailedDelivery, cause: Cause, at_us: int, directory: Directory
+) -> NotifiableEvent:
+    """Return the sender's event; the cause is its business only if the recipient that it named has failed."""
+    recipient = directory.service(found.named)
+    is_known = recipient is not None and recipient.gcid == found.service
+    subject = f"{sender.address} to {found.named}, {cause.value if is_known else 'failed on the way'}"
+    return NotifiableEvent("dead-letter", sender.organization, subject, at_us, MEANING[cause] if is_known else "")
 
 
 def _batches(entry: BatchesChanged, directory: Directory) -> Iterator[NotifiableEvent]:

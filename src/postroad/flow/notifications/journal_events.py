@@ -10,6 +10,7 @@ from collections.abc import Sequence
 
 from postroad.core.model.journal import Entry, decode
 from postroad.core.notifications.entry_events import (
+    FailedDelivery,
     find_failed_deliveries,
     find_own_deliveries,
     make_entry_events,
@@ -40,8 +41,8 @@ async def read_events(
         follow_pushes(state, entry, own)
     state.own = sorted(own)[-MAX_OWN:]
     failed = [number for _, entry in entries for number in find_failed_deliveries(entry) if number not in own]
-    services = await _find_services(failed, network)
-    return [event for _, entry in entries for event in make_entry_events(entry, network.directory, services)]
+    found = await _find_failed(failed, network)
+    return [event for _, entry in entries for event in make_entry_events(entry, network.directory, found)]
 
 
 async def _decode(records: Sequence[JournalRecord], after_seq: int, sender: bytes) -> list[tuple[int, Entry]]:
@@ -54,11 +55,11 @@ async def _decode(records: Sequence[JournalRecord], after_seq: int, sender: byte
     return entries
 
 
-async def _find_services(numbers: Sequence[int], network: Network) -> dict[int, str]:
-    """Return the GCIDs of the services where these deliveries are."""
-    services: dict[int, str] = {}
+async def _find_failed(numbers: Sequence[int], network: Network) -> dict[int, FailedDelivery]:
+    """Return the failed deliveries, as far as they are known."""
+    failed: dict[int, FailedDelivery] = {}
     for start in range(0, len(numbers), FOUND_TOGETHER):
         found = await network.desk.find_all(numbers[start : start + FOUND_TOGETHER])
-        services |= {number: one.queued.recipient for number, one in found.items()}
+        failed |= {number: FailedDelivery.of(one.queued) for number, one in found.items()}
         await asyncio.sleep(0)
-    return services
+    return failed

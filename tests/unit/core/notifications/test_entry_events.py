@@ -35,6 +35,7 @@ from postroad.core.notifications.catalog import EVENT_NAMES
 from postroad.core.notifications.entry_events import (
     POSTED,
     READ_KINDS,
+    FailedDelivery,
     entry_kind,
     find_failed_deliveries,
     find_own_deliveries,
@@ -46,12 +47,14 @@ from postroad.testing.clocks import EPOCH_US
 from tests.samples.subscriptions import SUPPLY, directory_with
 
 WHY = Reason("push.tls")
+BUYER = Service(gcid="00000000000000b1", organization="Globex", name="Buyer")
+FOUND = {1: FailedDelivery(SUPPLY.gcid), 2: FailedDelivery(SUPPLY.gcid, BUYER.gcid, "acme/supply")}
 
 
 def events_of(entry: Entry, *objects: Any) -> list[NotifiableEvent]:
     facts = encode(entry)
     assert makes_events(facts, b"")
-    return list(make_entry_events(decode(facts), directory_with(*objects), {1: SUPPLY.gcid, 2: SUPPLY.gcid}))
+    return list(make_entry_events(decode(facts), directory_with(*objects), FOUND))
 
 
 def told(events: list[NotifiableEvent]) -> list[tuple[str, str, str, bool]]:
@@ -67,7 +70,23 @@ def test_failed_deliveries_are_dead_letters_by_service_and_cause() -> None:
     ended = DeliveriesEnded(EPOCH_US, BY_NETWORK, "failed", "TLS failed", (1, 2, 3), why=WHY)
     assert find_failed_deliveries(ended) == (1, 2, 3)
     assert told(events_of(ended)) == [("dead-letter", "Acme", "Acme/Supply, tls", False)] * 2
+    assert told(events_of(ended, BUYER)) == [
+        ("dead-letter", "Acme", "Acme/Supply, tls", False),
+        ("dead-letter", "Acme", "Acme/Supply, tls", False),
+        ("dead-letter", "Globex", "Globex/Buyer to acme/supply, tls", False),
+    ]
     assert find_failed_deliveries(DeliveriesEnded(EPOCH_US, BY_NETWORK, "expired", "", (1,))) == ()
+
+
+def test_a_sender_does_not_learn_what_failed_at_a_service_that_it_has_not_named() -> None:
+    ended = DeliveriesEnded(EPOCH_US, BY_NETWORK, "failed", "TLS failed", (1,), why=WHY)
+    hidden = {1: FailedDelivery(SUPPLY.gcid, BUYER.gcid, "Other/Desk")}
+    [_, event] = make_entry_events(ended, directory_with(BUYER), hidden)
+    assert (event.organization, event.subject, event.detail) == (
+        "Globex",
+        "Globex/Buyer to Other/Desk, failed on the way",
+        "",
+    )
 
 
 def test_the_end_of_a_request_is_a_dead_letter_too(posted: Any) -> None:

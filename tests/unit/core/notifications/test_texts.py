@@ -39,7 +39,7 @@ RECOVERED = Notification(
 def test_an_email_says_what_happened_how_often_and_what_to_do() -> None:
     assert write_subject(LETTERS) == "[postroad] Dead letters (12): Acme"
     assert write_text(LETTERS, URL) == (
-        "Deliveries to a service failed permanently. There is one line for each service and cause.\n"
+        "Deliveries failed permanently. Both the sender and the owner of the service are notified, by service and cause.\n"
         "\n"
         "- Acme/Supply, tls, 11 times from 2026-09-21T14:13:20Z to 2026-09-21T14:14:20Z: its certificate is not accepted\n"
         "- Acme/Shop, refused, at 2026-09-21T14:13:20Z\n"

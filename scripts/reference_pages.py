@@ -14,6 +14,7 @@ from scripts import (
     delivery_diagram,
     journal_kinds_page,
     journey_diagram,
+    notifications_page,
     settings_page,
     warehouse_tables_page,
 )
@@ -22,6 +23,7 @@ DOCS = Path(__file__).resolve().parents[1] / "docs"
 
 PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "settings.md": settings_page.render,
+    DOCS / "reference" / "notifications.md": notifications_page.render,
     DOCS / "reference" / "journal-kinds.md": journal_kinds_page.render,
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
     DOCS / "reference" / "tables.md": tables_page.render,

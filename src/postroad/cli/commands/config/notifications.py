@@ -110,7 +110,8 @@ def add(
     out.say(f"{saved.name}: {', '.join(saved.events) or 'all events'} by {saved.channel} to {saved.address}")
     if saved.secret:
         out.say(f"Check the signatures with this secret: {saved.secret}")
-    out.say(f"Try it: postroad notifications test {saved.name}")
+    where = f" --organization {organization}" if organization else ""
+    out.say(f"Try it: postroad notifications test {saved.name}{where}")
 
 
 @command

@@ -89,7 +89,7 @@ def build_machine_sources(settings: Settings, network: Network, secrets: Secrets
 
     names = frozenset({"credential.expiring", "certificate.expiring"})
     sources = [ConditionSource(names=names, every_s=HOUR_S, find=expiring)]
-    if settings.index != "memory":
+    if settings.index != "memory" and settings.acceptance == "local":
         sources.append(ConditionSource(names=frozenset({"disk.low"}), every_s=MINUTE_S, find=disk))
     return sources
 

@@ -185,7 +185,8 @@ EVENTS: tuple[EventKind, ...] = (
         severity=Severity.ERROR,
         audience=_OPERATORS,
         title="Disk space is low",
-        meaning="Less than twice `least_free_bytes` is free in the data folder. Posts are refused below `least_free_bytes`.",
+        meaning="Less than twice `least_free_bytes` is free in the data folder, below which posts are refused. Not with "
+        "acceptance shared.",
         advice="Free disk space, enlarge the disk, or drop old bodies (`keep_bodies_days`).",
         page="/operators/health",
         recovers=True,

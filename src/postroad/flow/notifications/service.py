@@ -16,7 +16,7 @@ import msgspec
 
 from postroad.core.model.subscription import Subscription
 from postroad.core.notifications.catalog import TEST
-from postroad.core.notifications.conditions import compare_conditions
+from postroad.core.notifications.conditions import Condition, compare_conditions
 from postroad.core.notifications.digests import Notification, NotificationLine
 from postroad.core.notifications.failing_pushes import find_failing_pushes
 from postroad.core.notifications.state import NotificationState, decode_state, encode_state
@@ -108,12 +108,10 @@ class NotificationService:
         for number, source in enumerate(self._sources):
             if self._check_at_us.get(number, 0) <= now_us:
                 self._check_at_us[number] = now_us + int(source.every_s * 1_000_000)
-                try:
-                    found += await source.find()
-                except Unavailable as error:
-                    log.warning("%s could not be checked: %s", ", ".join(sorted(source.names)), error)
-                    continue
-                checked |= source.names
+                conditions = await _find_conditions(source)
+                if conditions is not None:
+                    found += conditions
+                    checked |= source.names
         state.conditions, events = compare_conditions(state.conditions, found, checked, now_us)
         state.absorb(events, self._network.directory, now_us)
 
@@ -191,6 +189,17 @@ class NotificationService:
         if document != self._saved:
             await self._store.save(document)
             self._saved = document
+
+
+async def _find_conditions(source: ConditionSource) -> list[Condition] | None:
+    """Return the conditions of a source; None if it failed, which must not stop the others."""
+    try:
+        return await source.find()
+    except Unavailable as error:
+        log.warning("%s could not be checked: %s", ", ".join(sorted(source.names)), error)
+    except Exception:
+        log.exception("%s could not be checked", ", ".join(sorted(source.names)))
+    return None
 
 
 def _decode(document: bytes | None) -> NotificationState:

@@ -26,9 +26,13 @@ class NotificationControl:
     def serve(self, sender: NotificationSender) -> None:
         self._sender = sender
 
+    async def read_state(self) -> NotificationState:
+        """Return what notifications remember."""
+        return await self._sender.read_state() if self._sender is not None else NotificationState()
+
     async def read_health(self, *keys: str) -> dict[str, ChannelHealth]:
         """Return how sending to each of these subscriptions goes."""
-        state = await self._sender.read_state() if self._sender is not None else NotificationState()
+        state = await self.read_state()
         return {key: state.health(key) for key in keys}
 
     async def send_test(self, subscription: Subscription) -> str:

@@ -197,6 +197,23 @@ async def test_a_condition_of_a_source_is_checked_in_its_time() -> None:
         assert min(late - early for early, late in pairwise(times)) >= 10 * MINUTE
 
 
+async def test_a_source_that_fails_stops_no_other() -> None:
+    async def fail() -> list[Condition]:
+        raise OSError("no such folder")
+
+    async def find() -> list[Condition]:
+        return [Condition("index.behind", "", "index")]
+
+    sources = [
+        ConditionSource(names=frozenset({"disk.low"}), every_s=60.0, find=fail),
+        ConditionSource(names=frozenset({"index.behind"}), every_s=60.0, find=find),
+    ]
+    async with NotifiedScenario(sources) as scenario:
+        await scenario.subscribe("net", "")
+        await scenario.wait(60)
+        assert scenario.recorded.told("net") == [("index.behind", 1)]
+
+
 async def test_a_restored_journal_is_followed_from_its_new_end() -> None:
     async with NotifiedScenario() as scenario:
         await buyer(scenario)

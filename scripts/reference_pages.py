@@ -17,6 +17,7 @@ from scripts import (
     journal_kinds_page,
     journey_diagram,
     metrics_page,
+    notifications_page,
     settings_page,
     warehouse_tables_page,
 )
@@ -27,6 +28,7 @@ DEPLOY = DOCS.parent / "deploy"
 PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "settings.md": settings_page.render,
     DOCS / "reference" / "metrics.md": metrics_page.render,
+    DOCS / "reference" / "notifications.md": notifications_page.render,
     DOCS / "reference" / "journal-kinds.md": journal_kinds_page.render,
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
     DOCS / "reference" / "tables.md": tables_page.render,

@@ -18,6 +18,7 @@ from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.delivery import FoundDelivery, Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.journal import Entry
+from postroad.core.model.mail import Mail
 from postroad.core.model.reason import Reason
 from postroad.core.model.selector import Selector
 from postroad.core.projection.tables import Changes
@@ -105,7 +106,37 @@ class FollowerCursors(Protocol):
         """Return the head after the last group that the follower has handled, or None for a new follower."""
         ...
 
+    async def load_all(self) -> dict[str, JournalHead]:
+        """Return the positions of all followers, by name."""
+        ...
+
     async def save(self, name: str, head: JournalHead) -> None: ...
+
+    async def close(self) -> None: ...
+
+
+class NotificationStore(Protocol):
+    """Keeps the document of what notifications remember; on a shared network for all nodes."""
+
+    async def load(self) -> bytes | None:
+        """Return the document as it was saved last, or None."""
+        ...
+
+    async def save(self, document: bytes) -> None:
+        """Replace the document, durably and as a whole."""
+        ...
+
+    async def close(self) -> None: ...
+
+
+class Mailer(Protocol):
+    """Hands e-mail to a mail server."""
+
+    async def send(self, mail: Mail) -> str:
+        """Send one e-mail; returns why the server did not accept it, or an empty string."""
+        ...
+
+    async def close(self) -> None: ...
 
 
 class NetworkNode(NamedTuple):

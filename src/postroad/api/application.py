@@ -38,6 +38,7 @@ from postroad.api.resources import (
     message_search,
     messages,
     models,
+    notifications,
     organizations,
     provisionings,
     pushes,
@@ -82,7 +83,7 @@ ROUTERS = (
     explanations.asking, explanations.router, trials.router,
     messages.router, message_search.router, messages.payloads, stop_contents.router, stop_contents.payloads,
     dead_letters.router, batches.router, batch_actions.router,
-    billing.router, support.router,
+    billing.router, support.router, notifications.router,
     configuration.opened, configuration.router, level.router, status.router, status.health,
 )  # fmt: skip
 

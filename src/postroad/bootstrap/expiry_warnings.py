@@ -76,17 +76,19 @@ def list_as2_certificates(directory: Directory, secrets: Secrets) -> Iterator[Ex
     for service in directory.services.values():
         if service.as2 is None:
             continue
-        yield from _last(f"the AS2 certificate of {service.as2.name!r} ({service.address})", service.as2.certificates)
+        what = f"the AS2 certificate of {service.as2.name!r} ({service.address})"
+        yield from _last(what, service.as2.certificates, service.organization)
         if service.as2.secret_from:
             with suppress(Misconfigured):  # messages fail with this error, and report it
                 own = secrets.secret(service, service.as2.secret_from)
-                yield from _last(f"the network's AS2 certificate {service.as2.own_name!r} ({service.address})", (own,))
+                what = f"the network's AS2 certificate {service.as2.own_name!r} ({service.address})"
+                yield from _last(what, (own,), service.organization)
 
 
-def _last(what: str, pems: Iterable[str]) -> Iterator[Expiring]:
+def _last(what: str, pems: Iterable[str], organization: str) -> Iterator[Expiring]:
     ends = [end for pem in pems for end in certificates_expire_at_us(pem.encode())]
     if ends:
-        yield Expiring(what, max(ends))
+        yield Expiring(what, max(ends), organization)
 
 
 def list_server_certificate(settings: Settings) -> Iterator[Expiring]:
@@ -113,14 +115,14 @@ def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Ite
         path = secrets.file(service, reference)
     except Misconfigured:  # pushes fail with this error, and report it
         return
-    yield from _file(what, Path(path))
+    yield from _file(what, Path(path), service.organization)
 
 
-def _file(what: str, path: Path) -> Iterator[Expiring]:
+def _file(what: str, path: Path, organization: str = "") -> Iterator[Expiring]:
     try:
         with path.open("rb") as file:
             expires_at_us = chain_expires_at_us(file.read(FILE_BYTES))
     except OSError:
         return
     if expires_at_us is not None:
-        yield Expiring(what, expires_at_us)
+        yield Expiring(what, expires_at_us, organization)

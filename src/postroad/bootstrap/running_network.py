@@ -36,9 +36,11 @@ from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
 from postroad.bootstrap.expiry_warnings import warn_of_expiry
 from postroad.bootstrap.fatal_stop import FatalStop
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, load_token_key
+from postroad.bootstrap.followers import CommitAnnouncements, open_cursors
 from postroad.bootstrap.gauges import NetworkGauges, measure_loop_lag, watch_process
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
+from postroad.bootstrap.notifications import start_notifications
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushes import start_pushing
 from postroad.bootstrap.queried_gauges import QueriedGauges
@@ -60,6 +62,7 @@ from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
 from postroad.ports import (
     Clock,
     Desk,
+    FollowerCursors,
     Index,
     IndexReader,
     Journal,
@@ -117,6 +120,8 @@ class Store:
     index: IndexReader
     keeper: IndexUpdater
     desk: Desk
+    cursors: FollowerCursors  # of followers
+    commits: CommitAnnouncements
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
     require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
     nodes: NodeRegistry
@@ -168,6 +173,7 @@ async def open_network(
         own_address = OwnAddress(settings)
         partners = build_as2_partners(secrets, own_address)
         pusher = start_pushing(settings, network, secrets, partners, stack)
+        await start_notifications(settings, network, store, pusher, own_address, stack)
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(
@@ -287,18 +293,27 @@ async def _with_local_desk(
     keeper: IndexUpdater,
     metrics: Metrics,
 ) -> Store:
+    commits = CommitAnnouncements(keeper.notify)
     desk = LocalDesk(
         journal,
         index,
         clock,
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
-        on_committed=keeper.notify,
+        on_committed=commits.notify,
         metrics=metrics,
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk, nodes=LoneNode(clock.now_us))
+    return Store(
+        journal=journal,
+        index=index,
+        keeper=keeper,
+        desk=desk,
+        cursors=await open_cursors(settings),
+        commits=commits,
+        nodes=LoneNode(clock.now_us),
+    )
 
 
 async def _open_shared(
@@ -316,18 +331,30 @@ async def _open_shared(
     keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S, on_unreadable=stopping.stop)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
+    cursors = await open_cursors(settings)
+    stack.push_async_callback(cursors.close)
+    commits = CommitAnnouncements(keeper.notify)
     desk = SharedDesk(
         journal,
         index,
         clock,
         wait_for_entry=keeper.wait_for,
         attempts_most=settings.attempts_most,
-        on_committed=keeper.notify,
+        on_committed=commits.notify,
         metrics=metrics,
     )
     await desk.open()
     stack.push_async_callback(desk.close)
-    return Store(journal=journal, index=index, keeper=keeper, desk=desk, leads=leadership.held, nodes=nodes)
+    return Store(
+        journal=journal,
+        index=index,
+        keeper=keeper,
+        desk=desk,
+        cursors=cursors,
+        commits=commits,
+        leads=leadership.held,
+        nodes=nodes,
+    )
 
 
 def start_batchers(

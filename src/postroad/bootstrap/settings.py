@@ -22,7 +22,7 @@ from postroad.errors import Misconfigured
 PREFIX = "POSTROAD_"
 FILE = "postroad.toml"
 WAREHOUSE_FOLDER = "warehouse"
-SECRET = frozenset({"secret", "postgres", "master_key"})
+SECRET = frozenset({"secret", "postgres", "master_key", "smtp_url"})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -119,6 +119,13 @@ class Settings:
     metrics_token_file: str = ""
     # services with the most deliveries that the metrics name, at most 1000; 0 names none
     metrics_services: int = 20
+    # the mail server for notifications, invitations and new passwords: smtp://user:password@mail.example.com:587 (STARTTLS) or
+    # smtps://mail.example.com; empty: no e-mail is sent
+    smtp_url: str = ""
+    # sender of e-mail, such as postroad@example.com or "Hub <postroad@example.com>"; needed with smtp_url
+    smtp_from: str = ""
+    # a PEM file with certificate authorities that are trusted for the mail server, in addition to those of the machine
+    smtp_authorities: str = ""
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
 

@@ -5,12 +5,17 @@ Rule: an error begins with the name of its setting, so that values that could no
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
+from postroad.adapters.mail.smtp import MailServer
 from postroad.adapters.transport.permission import Permission
 
 if TYPE_CHECKING:
     from postroad.bootstrap.settings import Settings
+
+
+MAIL_SENDER = re.compile(r"[^@\s<>]+@[^@\s<>]+|[^<>\r\n]+ <[^@\s<>]+@[^@\s<>]+>")
 
 
 def find_contradictions(settings: Settings) -> list[str]:
@@ -65,7 +70,23 @@ def find_contradictions(settings: Settings) -> list[str]:
         (0 <= settings.metrics_services <= 1_000, "metrics_services: must be between 0 and 1000"),
         (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
-    return [fault for holds, fault in checks if not holds] + _find_push_errors(settings)
+    return [fault for holds, fault in checks if not holds] + _find_push_errors(settings) + _find_mail_errors(settings)
+
+
+def _find_mail_errors(settings: Settings) -> list[str]:
+    """Return errors in the mail server and the sender of e-mail."""
+    if not settings.smtp_url:
+        return []
+    faults = (
+        []
+        if MAIL_SENDER.fullmatch(settings.smtp_from)
+        else ["smtp_from: must be an e-mail address; it sends the e-mail"]
+    )
+    try:
+        MailServer.of(settings.smtp_url)
+    except ValueError as error:
+        faults.append(f"smtp_url: {error}")
+    return faults
 
 
 def _find_push_errors(settings: Settings) -> list[str]:

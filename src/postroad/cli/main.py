@@ -60,6 +60,9 @@ ENTRIES = {
         COMMANDS + "config.confirmations",
         "Confirm credentials and members that operators have made for your organization.",
     ),
+    "notifications": CommandEntry(
+        COMMANDS + "config.notifications", "Manage who is notified of what, by e-mail, message, webhook or Slack."
+    ),
     "support": CommandEntry(COMMANDS + "operate.support", "Contact the network's operators, and read their replies."),
     "try": CommandEntry(
         COMMANDS + "messages.try_out", "Try a rule, a condition, a stylesheet or a schema before it is enabled."
@@ -87,6 +90,9 @@ ENTRIES = {
     "backup": CommandEntry(COMMANDS + "operate.backup", "Copy a network to a folder, beside its running server."),
     "restore": CommandEntry(COMMANDS + "operate.restore", "Restore a network from a backup."),
     "index": CommandEntry(COMMANDS + "operate.index", "Manage the index, which is made from the journal."),
+    "followers": CommandEntry(
+        COMMANDS + "operate.followers", "List the followers of the journal, and how far each is behind."
+    ),
     "bodies": CommandEntry(COMMANDS + "operate.bodies", "Manage stored message bodies."),
     "pipeline": CommandEntry(COMMANDS + "warehouse.pipeline", "Load the journal into the warehouse, on Spark."),
     "whatif": CommandEntry(

@@ -57,6 +57,7 @@ SETTINGS = NavigationGroup(
         NavigationItem(path="/organization", title="Organization"),
         NavigationItem(path="/secrets", title="Secrets"),
         NavigationItem(path="/account", title="Account"),
+        NavigationItem(path="/notifications", title="Notifications"),
         NavigationItem(path="/support", title="Support"),
     ),
 )

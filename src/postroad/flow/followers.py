@@ -1,22 +1,54 @@
 """A follower: work that reads every journal entry once, in order, and continues after a restart where it stopped.
 
 Rule: a follower's cursor is the head after a complete group, with the value of the hash chain. A journal that does not
-contain the cursor was restored or replaced; the follower stops, instead of mixing two histories.
+contain the cursor was restored or replaced; the follower stops, instead of mixing two histories. Rule: the journal
+never waits for a follower.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import FollowerCursors, Journal, JournalBatch, JournalHead
+from postroad.ports import FollowerCursors, JournalBatch, JournalHead
 
 log = logging.getLogger(__name__)
 
 BATCH_BYTES = 1 << 20
 TRY_AGAIN_S = 5.0
+PATIENCE_S = 0.2  # groups that are committed meanwhile are handled together, with one cursor
+
+
+class FollowedJournal(Protocol):
+    """The part of a journal that followers need."""
+
+    async def read(self, after_seq: int, limit_bytes: int = ...) -> JournalBatch: ...
+
+    async def head(self) -> JournalHead: ...
+
+
+class CommitSignal:
+    """Wakes one follower after commits; ``notify`` is cheap and is called after every group."""
+
+    def __init__(self, *, patience_s: float = PATIENCE_S, look_again_s: float | None = None) -> None:
+        self._patience_s = patience_s
+        self._look_again_s = look_again_s  # None: every commit is announced
+        self._committed = asyncio.Event()
+
+    def notify(self, seq: int) -> None:
+        self._committed.set()
+
+    async def arrived(self) -> None:
+        """Return when there may be new entries."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(self._look_again_s):
+                await self._committed.wait()
+            await asyncio.sleep(self._patience_s)
+        self._committed.clear()
 
 
 class JournalFollower:
@@ -29,12 +61,13 @@ class JournalFollower:
     def __init__(
         self,
         name: str,
-        journal: Journal,
+        journal: FollowedJournal,
         cursors: FollowerCursors,
         *,
         handle: Callable[[JournalBatch], Awaitable[None]],
         arrived: Callable[[], Awaitable[None]],
         leads: Callable[[], Awaitable[bool]],
+        try_again_s: float = TRY_AGAIN_S,
     ) -> None:
         self.name = name
         self._journal = journal
@@ -42,31 +75,60 @@ class JournalFollower:
         self._handle = handle
         self._arrived = arrived
         self._leads = leads
+        self._try_again_s = try_again_s
+        self._verified: JournalHead | None = None  # a cursor that the journal contains
+        self._stopped_by = ""
 
     async def run(self) -> None:
-        """Follow the journal until cancelled. Errors are logged and the same batch is tried again; returns if the journal
-        is not the one that was followed."""
+        """Follow the journal until cancelled. After an error the same batch is tried again.
+
+        A follower of another journal stops; it continues when an operator has reset its cursor.
+        """
         while True:
             try:
-                if await self._leads():
-                    await self.catch_up()
+                await self.catch_up()
+                self._stopped_by = ""
                 await self._arrived()
             except Unavailable as error:
                 log.warning("the follower %s cannot continue now: %s", self.name, error)
-                await asyncio.sleep(TRY_AGAIN_S)
+                await asyncio.sleep(self._try_again_s)
             except Misconfigured as error:
-                log.error("the follower %s stopped: %s", self.name, error)
-                return
+                self._log_stop(str(error))
+                await asyncio.sleep(self._try_again_s)
             except Exception:
                 log.exception("the follower %s failed; trying again", self.name)
-                await asyncio.sleep(TRY_AGAIN_S)
+                await asyncio.sleep(self._try_again_s)
 
-    async def catch_up(self) -> JournalHead:
-        """Handle all entries that the journal has now; returns the new cursor. A new follower begins at the journal's end."""
+    async def catch_up(self) -> JournalHead | None:
+        """Handle all entries that the journal has now; returns the new cursor, or None if another node leads.
+
+        A new follower begins at the end of the journal. Raises Misconfigured if the journal does not contain the cursor.
+        """
+        if not await self._leads():
+            return None
+        cursor = await self._load_cursor()
+        while (batch := await self._journal.read(cursor.seq, BATCH_BYTES)).records:
+            await self._handle(batch)
+            cursor = batch.head
+            await self._save_cursor(cursor)
+            if not await self._leads():
+                return None
+        return cursor
+
+    async def _load_cursor(self) -> JournalHead:
         cursor = await self._cursors.load(self.name)
         if cursor is None:
             cursor = await self._journal.head()
-            await self._cursors.save(self.name, cursor)
+            await self._save_cursor(cursor)
+        if cursor != self._verified:
+            await self._verify(cursor)
+        return cursor
+
+    async def _save_cursor(self, cursor: JournalHead) -> None:
+        await self._cursors.save(self.name, cursor)
+        self._verified = cursor
+
+    async def _verify(self, cursor: JournalHead) -> None:
         if cursor.seq and (await self._journal.read(cursor.seq - 1, 1)).head != cursor:
             raise Misconfigured(
                 [
@@ -74,8 +136,9 @@ class JournalFollower:
                     f"run `postroad followers reset {self.name}` to continue at the end of this journal"
                 ]
             )
-        while (batch := await self._journal.read(cursor.seq, BATCH_BYTES)).records:
-            await self._handle(batch)
-            cursor = batch.head
-            await self._cursors.save(self.name, cursor)
-        return cursor
+        self._verified = cursor
+
+    def _log_stop(self, error: str) -> None:
+        if error != self._stopped_by:
+            log.error("the follower %s stopped: %s", self.name, error)
+            self._stopped_by = error

@@ -38,6 +38,8 @@ from postroad.flow.registries.configuration import Configuration
 from postroad.flow.registries.exchanges import ExchangeRegistry
 from postroad.flow.registries.interchanges import InterchangeRegistry
 from postroad.flow.registries.models import ModelRegistry
+from postroad.flow.registries.notification_control import NotificationControl
+from postroad.flow.registries.outgoing_mail import OutgoingMail
 from postroad.flow.registries.push_control import PushControl
 from postroad.flow.registries.secret_vault import SecretVault
 from postroad.flow.registries.token_keys import TokenKeyRing
@@ -119,6 +121,8 @@ class Network:
         self.pushes = PushControl()
         self.vault: SecretVault | None = None  # with a master key, from when it is opened
         self.token_keys: TokenKeyRing | None = None
+        self.mail = OutgoingMail()
+        self.notifications = NotificationControl()
 
     def _open_stages(self) -> None:
         """Connect the stages; each names the stages that it uses."""

@@ -27,7 +27,7 @@ def told(*partners: Identity, own: str, secret_from: str = "file:as2.pem") -> di
     secrets = OneKey()
     secrets.text = own
     found = list_as2_certificates(Directory(services={service.gcid: service}), secrets)
-    return {what: datetime.fromtimestamp(at_us / 1_000_000, UTC) for what, at_us in found}
+    return {one.what: datetime.fromtimestamp(one.expires_at_us / 1_000_000, UTC) for one in found}
 
 
 @pytest.mark.req("T7", "Z1")

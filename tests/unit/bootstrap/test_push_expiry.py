@@ -42,7 +42,7 @@ def test_the_certificate_for_the_backup_is_looked_at_too(tmp_path: Path) -> None
 
     found = list_push_certificates(Directory(services={service.gcid: service}), Folder(tmp_path))
 
-    assert {what: datetime.fromtimestamp(at_us / 1_000_000, UTC) for what, at_us in found} == {
+    assert {one.what: datetime.fromtimestamp(one.expires_at_us / 1_000_000, UTC) for one in found} == {
         "the certificate file:main for pushes to Aster/Acme": ENDS[0],
         "the certificate file:backup for pushes to Aster/Acme": ENDS[1],
     }

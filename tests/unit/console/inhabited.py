@@ -160,7 +160,11 @@ def _document(private: str) -> dict[str, Any]:
     services["Ledger"] = {"visibility": "public", "provisioningUrl": "https://ledger.example/join"}
     people = {f"member-{who}@workshop.example": {"role": "viewer"} for who in EVERYBODY}
     people |= {f"{role.value}@workshop.example": {"role": role.value} for role in Role}
-    return {"postroad": 1, "organizations": {HOUSE: {"services": services, "people": people}}}
+    notified = {f"subscribed-{who}": {"channel": "message", "address": f"{HOUSE}/Desk"} for who in EVERYBODY}
+    return {
+        "postroad": 1,
+        "organizations": {HOUSE: {"services": services, "people": people, "notifications": notified}},
+    }
 
 
 async def _fill(found: Inhabited) -> None:

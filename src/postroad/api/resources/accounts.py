@@ -22,14 +22,15 @@ from postroad.api.resources.context import (
 )
 from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.route_guards import GuardedRoute, OpenRoute, peer_of, proof_of
-from postroad.core.configuration.shapes import Email, Line, Name, Password, StrictShape, Word
+from postroad.core.configuration.shapes import Email, Key, Line, Name, Password, StrictShape, Word
 from postroad.core.identity import api_key
 from postroad.core.identity.expiry import DAY_US, credential_warning, days_left
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person
 from postroad.core.resources.accounts import Account, KeyPage, KeyView, LoginLink, NewKey
 from postroad.core.resources.base import build_resource
-from postroad.flow.administration import accounts
+from postroad.flow.access.throttle import normalize_peer
+from postroad.flow.administration import account_mails, accounts
 
 opened = APIRouter(route_class=OpenRoute, tags=["account"])
 router = APIRouter(route_class=GuardedRoute, tags=["account"])
@@ -53,6 +54,15 @@ class AccountChange(StrictShape):
 
 class PasswordChange(StrictShape):
     current: Password | None = None
+    password: Annotated[Password, Field(min_length=15)]
+
+
+class ResetRequest(StrictShape):
+    email: Email
+
+
+class PasswordReset(StrictShape):
+    key: Key
     password: Annotated[Password, Field(min_length=15)]
 
 
@@ -90,6 +100,20 @@ async def login(request: Request, api: Api, wish: Login) -> Response:
     caller = await _by_password(request, api, wish.email, wish.password)
     key, credential = await accounts.log_in(api.administration, accounts.require_person(caller))
     return answer(NewKey(**asdict(key_view(credential, api.network.clock.now_us())), key=key))
+
+
+@opened.post("/v1/password-reset", status_code=202)
+async def request_password_reset(request: Request, api: Api, wish: ResetRequest) -> Response:
+    """Send a link for a new password by e-mail. The answer is the same whether the address has an account or not."""
+    account_mails.request_password_reset(api.administration, wish.email, normalize_peer(peer_of(request)))
+    return Response(status_code=202)
+
+
+@opened.post("/v1/password-reset/password", status_code=204)
+async def reset_password(api: Api, wish: PasswordReset) -> Response:
+    """Set a new password with the key of the link; every login ends, and API keys stay valid."""
+    await account_mails.reset_password(api.administration, wish.key, wish.password)
+    return empty_answer()
 
 
 @router.post("/v1/logout", status_code=204)

@@ -111,7 +111,9 @@ async def serve_network(settings: Settings) -> AsyncIterator[tuple[str, asyncio.
         async with open_network(settings) as running:
             loop = asyncio.get_running_loop()
             address: asyncio.Future[str] = loop.create_future()
-            server = loop.create_task(serve(running, address.set_result, partial(console, running), leave_metrics))
+            server = loop.create_task(
+                serve(running, address.set_result, partial(console, running), on_metrics=leave_metrics)
+            )
             try:
                 await asyncio.wait((server, address), return_when=asyncio.FIRST_COMPLETED)
                 if server.done():

@@ -19,6 +19,7 @@ from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
+from postroad.client.blocking.notifications import Notifications
 from postroad.client.blocking.runner import ConversationRunner, Function
 from postroad.client.blocking.secrets import StoredSecrets
 from postroad.client.chunk_post import Answer
@@ -301,6 +302,11 @@ class Client:
     def secrets(self) -> StoredSecrets:
         """The secrets API: set, list and remove secrets; operators rotate the network's keys."""
         return StoredSecrets(self._talks, self._run)
+
+    @property
+    def notifications(self) -> Notifications:
+        """The notifications API: list, save, remove and test subscriptions."""
+        return Notifications(self._talks, self._run)
 
     # ---- trust
 

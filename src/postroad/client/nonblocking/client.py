@@ -27,6 +27,7 @@ from postroad.client.nonblocking.billing import AsyncBilling
 from postroad.client.nonblocking.bindings import AsyncBindings
 from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
 from postroad.client.nonblocking.models import AsyncModels
+from postroad.client.nonblocking.notifications import AsyncNotifications
 from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
 from postroad.client.nonblocking.secrets import AsyncStoredSecrets
 from postroad.client.received_message import Received
@@ -306,6 +307,11 @@ class AsyncClient:
     def secrets(self) -> AsyncStoredSecrets:
         """The secrets API: set, list and remove secrets; operators rotate the network's keys."""
         return AsyncStoredSecrets(self._talks, self._run)
+
+    @property
+    def notifications(self) -> AsyncNotifications:
+        """The notifications API: list, save, remove and test subscriptions."""
+        return AsyncNotifications(self._talks, self._run)
 
     # ---- trust
 

@@ -1,4 +1,4 @@
-"""The login pages: log in by password or one-time link, register, accept an invitation, log out."""
+"""The login pages: log in by password or one-time link, new password, register, accept an invitation, log out."""
 
 from __future__ import annotations
 
@@ -24,7 +24,8 @@ from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
 from postroad.core.model.directory import Person
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
-from postroad.flow.administration import accounts
+from postroad.flow.access.throttle import normalize_peer
+from postroad.flow.administration import account_mails, accounts
 
 
 async def login_page(request: Request) -> Response:
@@ -142,6 +143,45 @@ def _welcome(request: Request, key: str, fault: str = "", status: int = 200) -> 
     return render_page(request, "welcome.html", {"key": key, "fault": fault, "invited": invited}, status)
 
 
+async def forgotten_page(request: Request) -> Response:
+    return render_page(request, "password_forgotten.html", _mail_values(request))
+
+
+async def forgotten(request: Request) -> Response:
+    """Send a link for a new password; the page is the same whether the address has an account or not."""
+    email = (await read_form(request)).get("email", "").strip()
+    if console_of(request).network.mail.is_available:
+        peer = normalize_peer(peer_address(request))
+        account_mails.request_password_reset(console_of(request).administration, email, peer)
+    return render_page(request, "password_forgotten.html", _mail_values(request) | {"sent_to": email})
+
+
+def _mail_values(request: Request) -> dict[str, object]:
+    return {"has_mail": console_of(request).network.mail.is_available, "sent_to": ""}
+
+
+async def reset_page(request: Request) -> Response:
+    """Ask for the new password; opening the link changes nothing."""
+    return _reset(request, request.query_params.get("key", ""))
+
+
+async def reset(request: Request) -> Response:
+    form, console = await read_form(request), console_of(request)
+    key = form.get("key", "")
+    try:
+        person = await account_mails.reset_password(console.administration, key, form.get("password", ""))
+    except Refused as refusal:
+        if refusal.code == "link.expired":
+            return _reset(request, key, status=401)
+        return _reset(request, key, refusal.detail, 422)
+    return await _enter(request, person, "/")
+
+
+def _reset(request: Request, key: str, fault: str = "", status: int = 200) -> Response:
+    bearer = account_mails.find_reset_bearer(console_of(request).administration, key)
+    return render_page(request, "password_reset.html", {"key": key, "fault": fault, "bearer": bearer}, status)
+
+
 async def logout(request: Request) -> Response:
     console = console_of(request)
     key = api_key.key_id(request.state.key) or ""
@@ -167,6 +207,10 @@ ROUTES = (
     public_form("/login", login),
     public_page("/login/link", login_link_page),
     public_form("/login/link", log_in_by_link),
+    public_page("/password/forgotten", forgotten_page),
+    public_form("/password/forgotten", forgotten),
+    public_page("/password/reset", reset_page),
+    public_form("/password/reset", reset),
     public_page("/register", register_page),
     public_form("/register", register),
     public_page("/welcome", welcome_page),

@@ -18,6 +18,7 @@ from postroad.core.configuration.entries.billing_records import BillingEntry
 from postroad.core.configuration.entries.bindings import BindingEntry
 from postroad.core.configuration.entries.cookies import CookieEntry
 from postroad.core.configuration.entries.rules import RuleEntry
+from postroad.core.configuration.entries.subscriptions import SubscriptionEntry
 from postroad.core.configuration.profile.service import ServiceProfile
 from postroad.core.configuration.shapes import (
     GCID,
@@ -146,6 +147,9 @@ class OrganizationEntry(StrictShape):
     limits: Annotated[OrganizationLimitsProfile | None, Field(description="Default: unchanged")] = None
     people: Annotated[dict[Email, PersonEntry], Field(max_length=10_000, default_factory=dict)]
     services: Annotated[dict[Name, ServiceEntry], Field(max_length=10_000, default_factory=dict)]
+    notifications: Annotated[
+        dict[Name, SubscriptionEntry] | None, Field(description="Who is notified of what; default: unchanged")
+    ] = None
 
 
 class NetworkDocument(StrictShape):
@@ -155,6 +159,10 @@ class NetworkDocument(StrictShape):
     organizations: Annotated[dict[Name, OrganizationEntry], Field(max_length=10_000, default_factory=dict)]
     billing: Annotated[
         BillingEntry | None, Field(description="Billing settings, tariffs and records; for operators")
+    ] = None
+    notifications: Annotated[
+        dict[Name, SubscriptionEntry] | None,
+        Field(description="Who of the operators is notified of what; for operators"),
     ] = None
 
 

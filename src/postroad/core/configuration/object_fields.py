@@ -14,10 +14,12 @@ from postroad.core.configuration.change_plan import ChangedField
 from postroad.core.configuration.entries.assets import asset_summary
 from postroad.core.configuration.entries.bindings import binding_entry
 from postroad.core.configuration.entries.rules import rule_entry
+from postroad.core.configuration.entries.subscriptions import subscription_entry
 from postroad.core.configuration.entries.tariffs import tariff_entry
 from postroad.core.configuration.profile.service import profile_of
 from postroad.core.configuration.sections.billing import billing_name
 from postroad.core.configuration.sections.organization import USUAL, limits_entry
+from postroad.core.configuration.sections.subscriptions import describe_subscription
 from postroad.core.model.asset import Asset
 from postroad.core.model.billing import Tariff
 from postroad.core.model.directory import Credential, Organization, Person, Service
@@ -25,12 +27,16 @@ from postroad.core.model.exchange import Binding
 from postroad.core.model.rule import Rule
 from postroad.core.model.secret_entries import SecretRecord
 from postroad.core.model.snapshot import Directory
+from postroad.core.model.subscription import DIGEST_MINUTES, Severity, Subscription
 from postroad.core.model.trust import RegisteredCookie
 
 IDENTITY = frozenset({"gcid", "id", "createdAtUs", "startsAtUs", "expiresAtUs", "service", "person", "organization"})
 USUAL_RULE = {"role": "any", "enabled": True, "description": "", "positions": {}}
 USUAL_BINDING = {
     "queue": "", "query": "", "script": "", "routing": "", "routingKey": "", "description": "", "enabled": True
+}  # fmt: skip
+USUAL_SUBSCRIPTION = {
+    "channel": "", "address": "", "events": [], "leastSeverity": Severity.INFO.value, "digestMinutes": DIGEST_MINUTES
 }  # fmt: skip
 UNITS = {"postsPerS": "postsPerSecond"}
 SECTIONS = ("batching", "splitting")  # of a profile, whose fields are listed one by one
@@ -82,6 +88,8 @@ def written_fields(value: Any) -> dict[str, Any]:
         return USUAL_BINDING | binding_entry(value, value.queue)
     if isinstance(value, Tariff):
         return {"name": value.name, **tariff_entry(value)}
+    if isinstance(value, Subscription):
+        return USUAL_SUBSCRIPTION | subscription_entry(value)
     camel = {to_camel(name): field for name, field in msgspec.to_builtins(value).items()}
     if isinstance(value, Organization):
         camel["limits"] = limits_entry(value.limits)
@@ -96,6 +104,8 @@ def _default_fields(value: Any) -> dict[str, Any]:
         return {"place": value.place} | USUAL_RULE
     if isinstance(value, Binding):
         return USUAL_BINDING
+    if isinstance(value, Subscription):
+        return USUAL_SUBSCRIPTION
     return {name: field for name, field in written_fields(value).items() if field in ("", 0, False, {})}
 
 
@@ -120,4 +130,6 @@ def object_name(item: Any, directory: Directory) -> str:
             return f"{directory.services[item.exchange].address}: {item.name}"
         case Tariff():
             return billing_name(item)
+        case Subscription():
+            return describe_subscription(item)
     raise TypeError(f"{type(item).__name__} is not a configuration object")

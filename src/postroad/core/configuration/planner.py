@@ -44,6 +44,11 @@ from postroad.core.configuration.sections.bindings import (
 )
 from postroad.core.configuration.sections.organization import SECTIONS
 from postroad.core.configuration.sections.rules import new_rule_errors
+from postroad.core.configuration.sections.subscriptions import (
+    find_reader_errors,
+    prunable_subscriptions,
+    wanted_operator_subscriptions,
+)
 from postroad.core.configuration.send_port_check import find_new_port_errors
 from postroad.core.interchange.standard import BUILT_IN, StandardCatalogue
 from postroad.core.model.configuration_objects import object_key
@@ -51,6 +56,7 @@ from postroad.core.model.directory import Organization, OrganizationLimits, Serv
 from postroad.core.model.journal import ObjectChange
 from postroad.core.model.rule import Rule
 from postroad.core.model.snapshot import Directory
+from postroad.core.model.subscription import OPERATORS
 
 
 def make_plan(
@@ -100,6 +106,9 @@ def make_plan(
     steps += _removed(planning.replaced, directory, {(step.kind, step.key) for step in steps})
     steps += _binding_steps(document, steps, planning, prune=prune)
     steps += _billing_steps(document, steps, planning, prune=prune)
+    readers = wanted_operator_subscriptions(document, planning)
+    steps += _operator_steps(document, readers, directory, prune=prune)
+    wanted += readers
     planning.faults += find_duplicate_names(document) + find_ownerless_organizations(document, directory, steps)
     planning.faults += [*find_confusable_names(wanted, directory), *find_conflicting_entries(wanted)]
     unchecked = [] if may_choose_ids else find_excess_patterns(steps)
@@ -140,6 +149,7 @@ def _faults_after(
         *find_shared_certificates(wanted, before),
         *find_excess_passwords(services, before, after),
         *find_missing_schemas(services, after),
+        *find_reader_errors(wanted, before, after, by_operator=sees_all),
     ]
 
 
@@ -226,6 +236,15 @@ def _billing_steps(
     kept = {object_key(item.value) for item in wanted}
     gone = prunable_billing(document.billing, directory) if prune else ()
     return steps + _removed(gone, directory, kept)
+
+
+def _operator_steps(
+    document: NetworkDocument, wanted: list[WantedObject], directory: Directory, *, prune: bool
+) -> list[ObjectStep]:
+    """Return the steps for the operators' subscriptions."""
+    steps = [step for item in wanted if (step := _step(item, directory)) is not None]
+    gone = prunable_subscriptions(OPERATORS, document.notifications, directory) if prune else ()
+    return steps + _removed(gone, directory, {object_key(item.value) for item in wanted})
 
 
 def directory_after(directory: Directory, steps: Iterable[ObjectStep]) -> Directory:

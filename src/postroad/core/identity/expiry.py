@@ -20,7 +20,8 @@ LOGIN = "login"
 INVITATION = "invitation"
 LINK = "login link"  # logs its bearer in once
 BROWSER = "login (browser)"  # the key in a console cookie; the API refuses it
-SELF_EXPIRING = (LOGIN, INVITATION, LINK, BROWSER)
+RESET = "new password"  # lets its bearer set a password once
+SELF_EXPIRING = (LOGIN, INVITATION, LINK, BROWSER, RESET)
 
 
 class Expiring(NamedTuple):
@@ -28,6 +29,8 @@ class Expiring(NamedTuple):
 
     what: str
     expires_at_us: int
+    organization: str = ""  # of its owner; empty: the operators
+    is_credential: bool = False
 
 
 def days_left(expires_at_us: int, now_us: int) -> int | None:
@@ -51,7 +54,7 @@ def warning(expires_at_us: int, now_us: int) -> str:
             return ""
         case 0:
             return "It has expired and is no longer accepted; replace it"
-    return f"It expires {_in_days(expires_at_us, now_us)}; add its successor now and remove this one later"
+    return f"It expires {in_days(expires_at_us, now_us)}; add its successor now and remove this one later"
 
 
 def credential_warning(credential: Credential, now_us: int) -> str:
@@ -64,7 +67,13 @@ def expiring_credentials(directory: Directory) -> Iterator[Expiring]:
         if credential.expires_at_us and not _passes_by_itself(credential):
             owner = directory.address_of(credential.service) or credential.person
             what = f"{credential.kind.value} {(credential.label or credential.id)!r} of {owner}"
-            yield Expiring(what, credential.expires_at_us)
+            yield Expiring(what, credential.expires_at_us, _organization(credential, directory), is_credential=True)
+
+
+def _organization(credential: Credential, directory: Directory) -> str:
+    """Return the organization of a credential's owner; empty for operators."""
+    service, person = directory.services.get(credential.service), directory.person(credential.person)
+    return service.organization if service is not None else person.organization if person is not None else ""
 
 
 class Warnings:
@@ -90,10 +99,11 @@ class Warnings:
 def expiry_text(thing: Expiring, now_us: int) -> str:
     if thing.expires_at_us <= now_us:
         return f"{thing.what} has expired; replace it"
-    return f"{thing.what} expires {_in_days(thing.expires_at_us, now_us)}; replace it before"
+    return f"{thing.what} expires {in_days(thing.expires_at_us, now_us)}; replace it before"
 
 
-def _in_days(expires_at_us: int, now_us: int) -> str:
+def in_days(expires_at_us: int, now_us: int) -> str:
+    """Return when something expires, in words."""
     days = days_left(expires_at_us, now_us) or 0
     return f"in {days} days" if days > 1 else "in 1 day" if days == 1 else "in less than a day"
 

@@ -25,6 +25,7 @@ from postroad.core.model.model_tree import ModelAttachment, ModelNode, ModelTopi
 from postroad.core.model.restore import Restore
 from postroad.core.model.rule import Rule, rule_key
 from postroad.core.model.secret_entries import SECRET, SecretRecord, secret_key
+from postroad.core.model.subscription import Subscription
 from postroad.core.model.support import SupportRequest, support_key
 from postroad.core.model.trust import Provisioning, RegisteredCookie, cookie_key
 
@@ -50,13 +51,13 @@ KINDS: dict[str, type[Any]] = {
     LEVEL_KIND: NetworkLevel,
     "restore": Restore,
     SECRET: SecretRecord,
+    "subscription": Subscription,
 }
 # The key is both AS2 names, one per line; and organization with both names, so that two nodes collide.
 AS2_IDENTITIES = "as2-stations"
 FORMER_SPLITTING = {"dirt": "on_envelope_error", "facts": "options"}  # names that earlier versions stored
-LARGE_KINDS = frozenset(
-    ("binding", "node", "attachment", "topic", "support", SECRET)
-)  # no answer in ``cache`` depends on them
+# No answer in ``cache`` depends on them.
+LARGE_KINDS = frozenset(("binding", "node", "attachment", "topic", "support", "subscription", SECRET))
 BILLING = ("books", "tariff", "invoice", "payment")
 
 
@@ -81,6 +82,7 @@ _KEYS: dict[type[Any], Callable[[Any], str]] = {
     NetworkLevel: lambda item: LEVEL_KEY,
     Restore: lambda item: str(item.seq),
     SecretRecord: lambda item: secret_key(item.organization, item.service, item.name),
+    Subscription: lambda item: item.key,
 }
 _NAMES = {kind: name for name, kind in KINDS.items()}
 

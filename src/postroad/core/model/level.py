@@ -89,7 +89,7 @@ LEVELS = (
         entries=frozenset(
             {"invoice.issued", "invoice.credited", "payment.recorded", "network.restored", "secret.changed"}
         ),
-        objects=frozenset({LEVEL_KIND, "restore", "secret"}),
+        objects=frozenset({LEVEL_KIND, "restore", "secret", "subscription"}),
     ),
 )
 FIRST, NEWEST = LEVELS[0].number, LEVELS[-1].number

@@ -148,6 +148,9 @@ REFUSALS: dict[str, RefusalCode] = {
     "service.failed": RefusalCode(500, "A hosted service failed on the message"),
     # limits and state of the network
     "rate.exceeded": RefusalCode(429, "Too many requests"),
+    "mail.unavailable": RefusalCode(409, "The network sends no e-mail"),
+    "link.expired": RefusalCode(410, "The link has been used or has expired"),
+    "notification.failed": RefusalCode(502, "The notification could not be sent"),
     "support.too-many": RefusalCode(409, "The organization has too many open support requests"),
     "limit.storage": RefusalCode(507, "Too many of the sender's messages still wait for delivery"),
     "storage.full": RefusalCode(507, "The network's storage is nearly full"),

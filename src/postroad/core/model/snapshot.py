@@ -53,7 +53,7 @@ class Directory:
     restores: Mapping[str, Restore] = field(default_factory=dict)
     restored_seq: int = 0  # entry of the last restore from a backup; 0: there was none
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
-    # Bindings, the parts of models, support requests; by kind.
+    # Bindings, the parts of models, support requests, subscriptions; by kind.
     exchanging: Mapping[str, Owned] = field(default_factory=dict)
     versions: HashTrieMap[tuple[str, str], int] = field(default_factory=HashTrieMap)  # removed objects keep theirs
     _by_address: Mapping[str, Service] = field(default_factory=dict)
@@ -233,6 +233,11 @@ class Directory:
             secret_key(organization, service, name)
         )
         return found
+
+    @property
+    def subscriptions(self) -> Owned:
+        """Return the subscriptions to notifications, by organization; the operators' have the organization ''."""
+        return self.exchanging.get("subscription", _EMPTY)
 
     def parts_of(self, service: str, kind: str) -> Mapping[str, Any]:
         """Return the nodes, attachments or topics of a model by key, in no order; there may be a million."""

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from postroad.core.configuration.passwords import MAX_PASSWORDS
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import BROWSER, INVITATION, LINK
+from postroad.core.identity.expiry import BROWSER, INVITATION, LINK, RESET
 from postroad.core.metrics.registry import Metrics
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel, Credential, CredentialKind
@@ -236,8 +236,8 @@ class Authenticator:
 
     def _caller(self, credential: Credential, level: AuthenticationLevel, proof: Proof) -> Caller | None:
         """Return the caller of the credential, unless it is not valid now or its service does not allow this kind."""
-        if credential.person and credential.label == LINK:
-            return None  # it makes a login, in the console, and is good for nothing else
+        if credential.person and credential.label in (LINK, RESET):
+            return None  # they make a login in the console, or set a password, and are good for nothing else
         if credential.person and credential.label == BROWSER and not proof.in_console:
             return None  # the idle timeout and the form proofs of the console guard it, and the API has neither
         if credential.unconfirmed:

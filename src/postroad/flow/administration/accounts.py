@@ -13,7 +13,7 @@ from dataclasses import replace
 from postroad.core.configuration.account_fields import check_email, check_label, check_line
 from postroad.core.configuration.passwords import check_password
 from postroad.core.identity import api_key
-from postroad.core.identity.expiry import BROWSER, INVITATION, LINK, LOGIN, SELF_EXPIRING
+from postroad.core.identity.expiry import BROWSER, INVITATION, LINK, LOGIN, RESET, SELF_EXPIRING
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Credential, CredentialKind, Person, Role
 from postroad.core.model.party_name import check_party_name, lookalike
@@ -126,7 +126,7 @@ async def log_in(
         _check_present(directory, person)
         if link and link not in directory.credentials:
             raise not_found()
-        gone = {item.id: item for item in _out_of_use(directory, person, label, MAX_KEYS, now_us)}
+        gone = {item.id: item for item in find_out_of_use(directory, person, label, MAX_KEYS, now_us)}
         if link:
             gone[link] = directory.credentials[link]
         return [build_save(credential), *(build_removal(item) for item in gone.values())]
@@ -142,14 +142,14 @@ async def make_link(administration: Administration, person: Person) -> str:
 
     def decide(directory: Directory) -> list[DirectoryChange]:
         _check_present(directory, person)
-        gone = _out_of_use(directory, person, LINK, MAX_LINKS, now_us)
+        gone = find_out_of_use(directory, person, LINK, MAX_LINKS, now_us)
         return [build_save(credential), *(build_removal(item) for item in gone)]
 
     await administration.carry_out(person.email, decide, "login link made")
     return key
 
 
-def _out_of_use(directory: Directory, person: Person, label: str, most: int, now_us: int) -> list[Credential]:
+def find_out_of_use(directory: Directory, person: Person, label: str, most: int, now_us: int) -> list[Credential]:
     """Return the person's expired network keys, and the oldest with this label beyond the limit."""
     owned = [item for item in directory.credentials_of(person=person.email) if item.label in SELF_EXPIRING]
     ended = [item for item in owned if 0 < item.expires_at_us <= now_us]
@@ -221,7 +221,7 @@ async def set_password(
 
 
 def _ends_with_password(item: Credential, current_key: str) -> bool:
-    if item.kind is CredentialKind.PASSWORD or item.label in (INVITATION, LINK):
+    if item.kind is CredentialKind.PASSWORD or item.label in (INVITATION, LINK, RESET):
         return True
     return item.label in (LOGIN, BROWSER) and item.id != current_key
 

@@ -26,17 +26,29 @@ from postroad.errors import Refused
 from postroad.flow.administration.registration import OPEN_REGISTRATION, RegistrationPolicy
 from postroad.flow.concurrency.commit import run_to_completion
 from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
+from postroad.flow.concurrency.window_limit import WindowLimit
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import DirectoryChange
-from postroad.ports import Passwords, QueryEngine
+from postroad.ports import Clock, Passwords, QueryEngine
 
 AssetCheck = Callable[[AssetDraft], Awaitable[Sequence[DocumentError]]]  # everything that is wrong with an asset
 Decision = Callable[[Directory], Sequence[DirectoryChange]]
 Judges = Mapping[DeciderLanguage, QueryEngine]  # who runs what decides about bindings
 NO_JUDGES: Judges = MappingProxyType({})
 ADDRESS = "address"
+HOUR_S = 3_600.0
+NOTIFICATION_TESTS = 10
 ABSENT_S = 0.01  # several times what it takes to find out that a message belongs to others; "not found" takes as long
 NOTHING_HERE = "Not found, or not visible to you; check the name and your credentials"
+
+
+class MailLimits:
+    """Limits the e-mails that people can cause."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.to_address = WindowLimit(clock, 3, HOUR_S)
+        self.from_peer = WindowLimit(clock, 10, HOUR_S)
+        self.of_organization = WindowLimit(clock, 100, 24 * HOUR_S)
 
 
 async def skip_asset_check(draft: AssetDraft) -> Sequence[DocumentError]:
@@ -62,6 +74,8 @@ class Administration:
         self.judges = judges
         self.open_support_requests = open_support_requests  # of one organization; 0: as many as it likes
         self.registration = registration
+        self.notification_tests = WindowLimit(network.clock, NOTIFICATION_TESTS, HOUR_S)  # of an organization
+        self.mail_limits = MailLimits(network.clock)
         self._one_at_a_time = asyncio.Lock()
         self._hashing = KeyedSemaphore()
 

@@ -206,7 +206,8 @@ def _readable(caller: Caller, directory: Directory, content: dict[str, Any]) -> 
     if caller.operator:
         return document
     foreign = [name for name in document.organizations if not is_same_organization(name, caller.organization)]
-    if foreign or document.billing is not None or not caller.has_role(caller.organization, Role.OWNER):
+    is_for_operators = document.billing is not None or document.notifications is not None
+    if foreign or is_for_operators or not caller.has_role(caller.organization, Role.OWNER):
         raise permission_denied("Owners may configure only their own organization, and operators may configure all")
     current = directory.organization(caller.organization)
     faults = [

@@ -14,6 +14,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, Person, Role, is_same_organization
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
+from postroad.flow.administration.account_mails import mail_invitation
 from postroad.flow.administration.accounts import INVITATION_US, has_password, is_invitation_expired, is_only_invited
 from postroad.flow.administration.base import Administration, build_removal, not_found, require_organization
 from postroad.flow.administration.confirmations import check_owner_only, get_unconfirmed_by
@@ -49,6 +50,7 @@ async def add(administration: Administration, caller: Caller, organization: str,
         return [*left, *map(build_removal, keys), *added]
 
     await administration.carry_out(caller.name, decide, "member added")
+    mail_invitation(administration, caller, member.email, key)
     return key
 
 
@@ -67,6 +69,7 @@ async def invite_again(administration: Administration, caller: Caller, organizat
         return [build_save(credential), *(build_removal(item) for item in old)]
 
     await administration.carry_out(caller.name, decide, "member invited again")
+    mail_invitation(administration, caller, member.email, key)
     return key
 
 

@@ -20,6 +20,7 @@ from postroad.core.configuration.document import (
 )
 from postroad.core.configuration.entries.bindings import BindingEntry
 from postroad.core.configuration.entries.rules import RuleEntry
+from postroad.core.configuration.entries.subscriptions import SubscriptionEntry
 from postroad.core.configuration.planner import directory_after
 from postroad.core.configuration.profile.release import ReleaseProfile
 from postroad.core.configuration.sections.organization import export_document
@@ -111,6 +112,10 @@ CONTENT: dict[str, Any] = {
             "limits": {"messageBytes": 1, "storedBytes": 2, "queuedMessages": 3},
             "people": {"ann@house.example": {"name": "Ann ~", "role": "owner"}, "bob@house.example": {}},
             "services": SERVICES,
+            "notifications": {
+                "ops": {"channel": "email", "address": "ops@house.example", "events": ["dead-letter", "push.failing"]},
+                "NO": {"channel": "slack", "address": "file:1e3", "leastSeverity": "error", "digestMinutes": 60},
+            },
         },
         "Other": {"services": {"hidden": {}}},
         "XpandiCo": {"services": {"zipPlus4": {"visibility": "public"}}},
@@ -119,6 +124,7 @@ CONTENT: dict[str, Any] = {
         "books": {"seller": "The network", "timeZone": "Europe/Berlin", "dueDays": 14},
         "tariffs": {"standard": [STANDARD]},
     },
+    "notifications": {"net": {"channel": "message", "address": "House/pushed"}},
 }
 EVERY_FIELD: list[tuple[type[BaseModel], list[dict[str, Any]]]] = [
     (NetworkDocument, [CONTENT]),
@@ -128,6 +134,7 @@ EVERY_FIELD: list[tuple[type[BaseModel], list[dict[str, Any]]]] = [
     (ReleaseProfile, [SERVICES["pushed"]["release"]]),
     (RuleEntry, RULES),
     (BindingEntry, [*SERVICES["exchange"]["bindings"].values()]),
+    (SubscriptionEntry, [*CONTENT["organizations"]["House"]["notifications"].values()]),
 ]
 
 

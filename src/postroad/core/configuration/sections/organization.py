@@ -20,9 +20,16 @@ from postroad.core.configuration.sections.bindings import exported_bindings
 from postroad.core.configuration.sections.cookies import exported_cookies, prunable_cookies, wanted_cookies
 from postroad.core.configuration.sections.credentials import wanted_credentials
 from postroad.core.configuration.sections.rules import exported_rules, prunable_rules, wanted_rules
+from postroad.core.configuration.sections.subscriptions import (
+    SECTION,
+    exported_subscriptions,
+    prunable_subscriptions,
+    wanted_subscriptions,
+)
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import OrganizationLimits, Person, Role, Service, is_same_organization
 from postroad.core.model.snapshot import Directory
+from postroad.core.model.subscription import OPERATORS
 
 GCID_DRAWN = "GCIDs are assigned by the network; omit it, or use the existing one"
 NAME_TAKEN = "another service has this name; use its GCID or none, or rename or remove it first"
@@ -171,7 +178,22 @@ def limits_entry(limits: OrganizationLimits) -> dict[str, int]:
     return {to_camel(name): value for name, value in msgspec.to_builtins(limits).items() if value}
 
 
-SECTIONS: tuple[DocumentSection, ...] = (People(), Services())
+class NotificationSection:
+    name = SECTION
+
+    def wanted(
+        self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
+    ) -> list[WantedObject]:
+        return wanted_subscriptions(organization, entry.notifications, place, planning)
+
+    def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
+        return prunable_subscriptions(organization, entry.notifications, directory)
+
+    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+        return exported_subscriptions(organization, directory)
+
+
+SECTIONS: tuple[DocumentSection, ...] = (People(), Services(), NotificationSection())
 
 
 def export_document(
@@ -194,7 +216,11 @@ def export_document(
         if limits := limits_entry(organization.limits):
             entry["limits"] = limits
         for section in SECTIONS:
-            entry[section.name] = section.exported(name, directory, for_members=for_members)
+            written = section.exported(name, directory, for_members=for_members)
+            if written or section.name != SECTION:  # earlier documents have no such section
+                entry[section.name] = written
         exported[organization.name] = entry
     prices = exported_billing(directory) if billing else {}
-    return {"postroad": 1, "organizations": exported} | ({"billing": prices} if prices else {})
+    operators = exported_subscriptions(OPERATORS, directory) if billing else {}
+    document = {"postroad": 1, "organizations": exported}
+    return document | ({"billing": prices} if prices else {}) | ({SECTION: operators} if operators else {})

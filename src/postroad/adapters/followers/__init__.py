@@ -1,0 +1,1 @@
+"""The cursors of followers: in files beside the journal, in PostgreSQL, or in memory."""

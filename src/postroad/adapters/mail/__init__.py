@@ -1,0 +1,1 @@
+"""Sends e-mail by SMTP."""

@@ -1,0 +1,114 @@
+"""Starts notifications and e-mail with the network, and stops them before its stores."""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from contextlib import AsyncExitStack
+
+from postroad.adapters.mail.smtp import MailServer, SmtpMailer
+from postroad.adapters.notifications.states import (
+    FileNotificationStore,
+    MemoryNotificationStore,
+    PostgresNotificationStore,
+)
+from postroad.bootstrap.expiry_warnings import list_expiring
+from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
+from postroad.bootstrap.own_address import OwnAddress
+from postroad.bootstrap.pushes import open_operator_secrets
+from postroad.bootstrap.settings import Settings
+from postroad.core.identity.expiry import Expiring, due_warning, in_days
+from postroad.core.model.subscription import Severity
+from postroad.core.notifications.conditions import Condition
+from postroad.flow.network import Network
+from postroad.flow.notifications.channels import ChannelSender
+from postroad.flow.notifications.service import FOLLOWER, NotificationService
+from postroad.flow.notifications.sources import MINUTE_S, ConditionSource, build_network_sources
+from postroad.ports import Clock, Mailer, NotificationStore, Pusher, Secrets
+
+STATE_FILE = "notifications.json"
+HOUR_S = 3_600.0
+URGENT_DAYS = 1
+
+
+async def start_notifications(
+    settings: Settings, network: Network, store: FollowedStore, pusher: Pusher, own: OwnAddress, stack: AsyncExitStack
+) -> NotificationService:
+    """Follow the journal and send notifications until the stack is closed."""
+    mailer = open_mailer(settings, network.clock)
+    if mailer is not None:
+        stack.push_async_callback(mailer.close)
+        network.mail.serve(mailer, lambda: own.url)
+    stack.push_async_callback(network.mail.close)
+    states = await open_notification_store(settings)
+    stack.push_async_callback(states.close)
+    secrets = open_operator_secrets(settings)
+    channels = ChannelSender(network, pusher, secrets, mailer, lambda: own.url)
+    sources = [*build_network_sources(network), *build_machine_sources(settings, network, secrets)]
+    service = NotificationService(network, states, channels, sources, store.leads)
+    stack.push_async_callback(service.close)
+    network.notifications.serve(service)
+    start_follower(FOLLOWER, service.handle, settings, store, stack)
+    task = asyncio.get_running_loop().create_task(service.run(), name="notifications")
+    stack.push_async_callback(_stop, task)
+    return service
+
+
+async def _stop(task: asyncio.Task[None]) -> None:
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
+def open_mailer(settings: Settings, clock: Clock) -> Mailer | None:
+    """Return the mail server of the settings; None if there is none."""
+    if not settings.smtp_url:
+        return None
+    server = MailServer.of(settings.smtp_url)
+    return SmtpMailer(server, settings.smtp_from, clock, authorities=settings.smtp_authorities)
+
+
+async def open_notification_store(settings: Settings) -> NotificationStore:
+    """Open the store of what notifications remember: in PostgreSQL on a shared network, else beside the journal."""
+    if settings.acceptance == "shared":
+        return await PostgresNotificationStore.open(settings.postgres)
+    if settings.index == "memory":
+        return MemoryNotificationStore()
+    return FileNotificationStore(cursors_folder(settings) / STATE_FILE)
+
+
+def build_machine_sources(settings: Settings, network: Network, secrets: Secrets) -> list[ConditionSource]:
+    """Return the sources of conditions that need files of this machine: expiring certificates, and the disk."""
+
+    async def expiring() -> list[Condition]:
+        now_us = network.clock.now_us()
+        things = await asyncio.to_thread(lambda: list(list_expiring(network.directory, settings, secrets)))
+        return [found for thing in things if (found := expiry_condition(thing, now_us)) is not None]
+
+    async def disk() -> list[Condition]:
+        return await asyncio.to_thread(find_low_disk, settings)
+
+    names = frozenset({"credential.expiring", "certificate.expiring"})
+    sources = [ConditionSource(names=names, every_s=HOUR_S, find=expiring)]
+    if settings.index != "memory" and settings.acceptance == "local":
+        sources.append(ConditionSource(names=frozenset({"disk.low"}), every_s=MINUTE_S, find=disk))
+    return sources
+
+
+def expiry_condition(thing: Expiring, now_us: int) -> Condition | None:
+    """Return the condition of something that expires soon; None if it does not."""
+    days = due_warning(thing.expires_at_us, now_us)
+    if days is None:
+        return None
+    name = "credential.expiring" if thing.is_credential else "certificate.expiring"
+    text = in_days(thing.expires_at_us, now_us) if days else "has expired"
+    severity = Severity.ERROR if days <= URGENT_DAYS else Severity.WARNING
+    return Condition(name, thing.organization, thing.what, text, str(days), severity)
+
+
+def find_low_disk(settings: Settings) -> list[Condition]:
+    """Return a condition if less than twice the least free space is left in the data folder."""
+    free = shutil.disk_usage(settings.data).free
+    if free >= 2 * settings.least_free_bytes:
+        return []
+    text = f"{free >> 20} MiB are free, and posts are refused below {settings.least_free_bytes >> 20} MiB"
+    return [Condition("disk.low", "", "data folder", text)]

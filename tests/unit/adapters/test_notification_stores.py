@@ -1,0 +1,41 @@
+"""What notifications remember survives a restart, in a file and in PostgreSQL."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from postroad.adapters.notifications.states import (
+    FileNotificationStore,
+    MemoryNotificationStore,
+    PostgresNotificationStore,
+)
+from postroad.ports import NotificationStore
+
+DOCUMENT = b'{"seq":7}' + bytes(range(256)) * 1_000
+
+
+async def check_contract(store: NotificationStore) -> None:
+    assert await store.load() is None
+    await store.save(b"first")
+    await store.save(DOCUMENT)
+    assert await store.load() == DOCUMENT
+
+
+async def test_a_file(tmp_path: Path) -> None:
+    file = tmp_path / "followers" / "notifications.json"
+    await check_contract(FileNotificationStore(file))
+    assert await FileNotificationStore(file).load() == DOCUMENT
+    assert [found.name for found in file.parent.iterdir()] == [file.name]
+
+
+async def test_postgresql(postgres_database: str) -> None:
+    store = await PostgresNotificationStore.open(postgres_database)
+    await check_contract(store)
+    await store.close()
+    again = await PostgresNotificationStore.open(postgres_database)
+    assert await again.load() == DOCUMENT
+    await again.close()
+
+
+async def test_memory() -> None:
+    await check_contract(MemoryNotificationStore())

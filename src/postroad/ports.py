@@ -381,8 +381,11 @@ class Passwords(Protocol):
 class Secrets(Protocol):
     """The secrets that service profiles refer to; services cannot name each other's secrets."""
 
-    async def prepare(self, service: Service) -> None:
-        """Read the stored secrets that the service refers to, so that ``secret`` returns the versions in force now."""
+    async def prepare(self, service: Service, *references: str) -> None:
+        """Read the stored secrets that the service refers to, so that ``secret`` returns the versions in force now.
+
+        ``references`` are further ones that its profile does not contain.
+        """
         ...
 
     def secret(self, service: Service, reference: str) -> str:

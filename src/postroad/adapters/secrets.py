@@ -21,7 +21,7 @@ class OperatorsSecrets:
         self._folder = folder
         self._environment = environment
 
-    async def prepare(self, service: Service) -> None:
+    async def prepare(self, service: Service, *references: str) -> None:
         """Nothing is read ahead: variables and files are read when they are used."""
 
     def check(self, service: Service, reference: str) -> None:

@@ -12,10 +12,9 @@ from postroad.adapters.notifications.states import (
     MemoryNotificationStore,
     PostgresNotificationStore,
 )
-from postroad.bootstrap.expiry_warnings import list_expiring
+from postroad.bootstrap.expiry_warnings import list_expiring, prepare_all
 from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
 from postroad.bootstrap.own_address import OwnAddress
-from postroad.bootstrap.pushes import open_operator_secrets
 from postroad.bootstrap.settings import Settings
 from postroad.core.identity.expiry import Expiring, due_warning, in_days
 from postroad.core.model.subscription import Severity
@@ -32,7 +31,14 @@ URGENT_DAYS = 1
 
 
 async def start_notifications(
-    settings: Settings, network: Network, store: FollowedStore, pusher: Pusher, own: OwnAddress, stack: AsyncExitStack
+    settings: Settings,
+    network: Network,
+    store: FollowedStore,
+    *,
+    pusher: Pusher,
+    secrets: Secrets,
+    own: OwnAddress,
+    stack: AsyncExitStack,
 ) -> NotificationService:
     """Follow the journal and send notifications until the stack is closed."""
     mailer = open_mailer(settings, network.clock)
@@ -42,7 +48,6 @@ async def start_notifications(
     stack.push_async_callback(network.mail.close)
     states = await open_notification_store(settings)
     stack.push_async_callback(states.close)
-    secrets = open_operator_secrets(settings)
     channels = ChannelSender(network, pusher, secrets, mailer, lambda: own.url)
     sources = [*build_network_sources(network), *build_machine_sources(settings, network, secrets)]
     service = NotificationService(network, states, channels, sources, store.leads)
@@ -80,6 +85,7 @@ def build_machine_sources(settings: Settings, network: Network, secrets: Secrets
     """Return the sources of conditions that need files of this machine: expiring certificates, and the disk."""
 
     async def expiring() -> list[Condition]:
+        await prepare_all(network.directory, secrets)
         now_us = network.clock.now_us()
         things = await asyncio.to_thread(lambda: list(list_expiring(network.directory, settings, secrets)))
         return [found for thing in things if (found := expiry_condition(thing, now_us)) is not None]

@@ -173,7 +173,9 @@ async def open_network(
         own_address = OwnAddress(settings)
         partners = build_as2_partners(secrets, own_address)
         pusher = start_pushing(settings, network, secrets, partners, stack)
-        await start_notifications(settings, network, store, pusher, own_address, stack)
+        await start_notifications(
+            settings, network, store, pusher=pusher, secrets=secrets, own=own_address, stack=stack
+        )
         yield RunningNetwork(
             network=network,
             authenticator=Authenticator(

@@ -8,7 +8,7 @@ from postroad.core.model.directory import Service
 class FixedSecrets:
     """Implements ``prepare`` and ``check`` of ``postroad.ports.Secrets``; a subclass adds ``secret`` and ``file``."""
 
-    async def prepare(self, service: Service) -> None:
+    async def prepare(self, service: Service, *references: str) -> None:
         """Nothing is read ahead."""
 
     def check(self, service: Service, reference: str) -> None:

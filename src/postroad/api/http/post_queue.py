@@ -43,8 +43,8 @@ class WaitingPoster(Protocol):
 
 
 class PostQueue:
-    __slots__ = ("_credit", "_in_turn", "_is_behind", "_is_renewing", "_lines", "_longest", "_longest_until_s", "_loop", "_since_s",
-                 "refused")  # fmt: skip
+    __slots__ = ("_credit", "_in_turn", "_is_behind", "_is_renewing", "_lines", "_longest", "_longest_until_s", "_loop",
+                 "_since_s", "refused")  # fmt: skip
 
     def __init__(self, loop: asyncio.AbstractEventLoop, is_behind: Callable[[], bool] = lambda: False) -> None:
         self._loop = loop

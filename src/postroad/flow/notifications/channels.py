@@ -104,16 +104,17 @@ class ChannelSender:
             secret = webhook.secret_bytes(signing_secret(self._network.tokens, subscription))
             now_s = self._network.clock.now_us() // 1_000_000
             headers |= webhook.headers(secret, f"msg_{notification.id}", now_s, body)
-        request = PushRequest(url=self._read_url(subscription), headers=headers, body=body, timeout_s=TIMEOUT_S)
+        request = PushRequest(url=await self._read_url(subscription), headers=headers, body=body, timeout_s=TIMEOUT_S)
         answer = await self._pusher.push(request)
         if answer.status is None:
             return answer.fault_text[:MAX_FAULT]
         return "" if 200 <= answer.status < 300 else f"the receiver answered {answer.status}"
 
-    def _read_url(self, subscription: Subscription) -> str:
+    async def _read_url(self, subscription: Subscription) -> str:
         if not is_reference(subscription.address):
             return subscription.address
         owner = Service(gcid="", organization=subscription.organization, name="notifications")
+        await self._secrets.prepare(owner, subscription.address)
         return self._secrets.secret(owner, subscription.address)
 
 

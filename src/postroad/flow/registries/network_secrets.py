@@ -21,11 +21,11 @@ class NetworkSecrets:
         self._operators = operators
         self._vault = vault
 
-    async def prepare(self, service: Service) -> None:
+    async def prepare(self, service: Service, *references: str) -> None:
         """Read what the service refers to; a secret that is missing or damaged is reported when it is used."""
         if self._vault is None:
             return
-        for reference, _ in list_references(service):
+        for reference in (*references, *[named for named, _ in list_references(service)]):
             if reference.startswith(STORED):
                 await self._vault.prepare(service, reference.removeprefix(STORED))
 

@@ -85,6 +85,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     assembled: AssembledInterchange | None = None  # if it is an interchange; its sender is a batcher or a splitter
     search_keys: tuple[tuple[str, str], ...] = ()  # search keys that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
+    trace: bytes = b""  # the sender's W3C trace context, as ``core.telemetry.trace_context`` stores it
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):

@@ -38,6 +38,7 @@ from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushes import open_operator_secrets, start_pushing
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.tracing import TracingProcess, build_job, start_tracing
 from postroad.core.configuration.document import DocumentError
 from postroad.core.model.asset import AssetDraft
 from postroad.core.model.directory import OrganizationLimits
@@ -78,6 +79,7 @@ class RunningNetwork:
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
     require_index: Callable[[], None]  # raises Unavailable while the index is not updated
+    tracing: TracingProcess | None = None  # if traces are exported by a process of their own
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -131,6 +133,10 @@ async def open_network(
         _start_housekeeping(settings, network, store, stack)
         engines = host_services(settings, network, stack)
         start_batchers(settings, network, store.leads, stack)
+        tracing = None
+        if settings.traces_to:
+            job = build_job(settings, JOURNAL_FOLDER, INDEX_FILE)
+            tracing = await start_tracing(settings, job, network, store, stack)
         own_address = OwnAddress(settings)
         partners = build_as2_partners(settings, own_address)
         pusher = start_pushing(settings, network, partners, stack)
@@ -148,6 +154,7 @@ async def open_network(
             own_address=own_address,
             operator_key=operator_key,
             require_index=store.require_index,
+            tracing=tracing,
         )
 
 

@@ -100,6 +100,21 @@ class Settings:
     push_authorities: str = ""
     # Python functions that bindings of exchanges may use by name: "rush=mycompany.routing:is_rush"
     routings: tuple[str, ...] = ()
+    # address of an OpenTelemetry collector to which traces are exported by OTLP over HTTP: "http://127.0.0.1:4318";
+    # empty: no traces
+    traces_to: str = ""
+    # file with headers for the collector, such as its API key: one "Name: value" per line
+    traces_headers_file: str = ""
+    # share of all traces that is exported; failed, expired and slow messages, and those whose sender samples, always are
+    traces_share: float = 0.01
+    # seconds from post to end after which a message counts as slow
+    traces_slow_s: int = 300
+    # traces exported per second; failed, expired and slow messages have a limit of the same size for themselves
+    traces_per_s: int = 50
+    # seconds for which spans wait for a collector that is away; older ones are counted and skipped
+    traces_patience_s: int = 600
+    # how a trace continues that of the sender: "parent" (the same trace) or "link" (a trace of its own, with a link)
+    traces_join: str = "parent"
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
 
@@ -194,7 +209,9 @@ def _converted(values: dict[str, Any], faults: list[str]) -> tuple[Settings, set
 
 
 def _wrong_type(kind: str, shown: str, error: Exception) -> str:
-    wanted = {"int": "a whole number", "str": "text", "tuple[str, ...]": "a list of texts"}.get(kind)
+    wanted = {"int": "a whole number", "float": "a number", "str": "text", "tuple[str, ...]": "a list of texts"}.get(
+        kind
+    )
     return f"must be {wanted}, not {shown}" if wanted else str(error)
 
 
@@ -204,5 +221,5 @@ def _value(kind: str, given: Any) -> Any:
         return Path(given).expanduser()
     if kind == "tuple[str, ...]" and isinstance(given, str):
         given = [item.strip() for item in given.split(",") if item.strip()]
-    types: dict[str, Any] = {"tuple[str, ...]": tuple[str, ...], "int": int, "str": str}
+    types: dict[str, Any] = {"tuple[str, ...]": tuple[str, ...], "int": int, "float": float, "str": str}
     return msgspec.convert(given, types[kind], strict=False)

@@ -6,6 +6,7 @@ Rule: an error begins with the name of its setting, so that values that could no
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from postroad.adapters.transport.permission import Permission
 
@@ -52,6 +53,15 @@ def find_contradictions(settings: Settings) -> list[str]:
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
         (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),
+        (
+            _is_http_address(settings.traces_to),
+            f"traces_to: {settings.traces_to!r} is not an http:// or https:// address",
+        ),
+        (0.0 <= settings.traces_share <= 1.0, "traces_share: must be between 0 and 1"),
+        (settings.traces_slow_s >= 1, "traces_slow_s: must be at least 1"),
+        (settings.traces_per_s >= 1, "traces_per_s: must be at least 1"),
+        (settings.traces_patience_s >= 0, "traces_patience_s: must not be negative"),
+        (settings.traces_join in ("parent", "link"), 'traces_join: must be "parent" or "link"'),
         (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
     return [fault for holds, fault in checks if not holds] + _find_push_errors(settings)
@@ -69,6 +79,12 @@ def _find_push_errors(settings: Settings) -> list[str]:
         except ValueError as error:
             faults.append(f"{name}: {error}")
     return faults
+
+
+def _is_http_address(text: str) -> bool:
+    """Return True for an address without a query, or for empty text."""
+    parts = urlsplit(text)
+    return not text or (parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query)
 
 
 def _is_hex(text: str) -> bool:

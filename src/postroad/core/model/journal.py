@@ -107,6 +107,7 @@ class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="
     copies: tuple[Copy, ...] = ()  # one for each recipient, with the code of its refusal
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory under which it was refused
+    trace: bytes = b""  # as in MessagePosted
 
 
 class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
@@ -358,6 +359,13 @@ Entry = (
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
+
+
+def peek_kind(facts: bytes) -> str:
+    """Return the kind of an encoded entry without decoding it."""
+    start = 3 if facts[0] == 0xDC else 1  # after the head of an array of more than 15 fields, or of fewer
+    return facts[start + 1 : start + 1 + (facts[start] & 0x1F)].decode()
+
 
 encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
 decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

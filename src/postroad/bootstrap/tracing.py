@@ -14,10 +14,9 @@ from contextlib import AsyncExitStack
 
 import msgspec
 
+from postroad.adapters.tracing.job import NAME, TracingJob, TracingStatus, build_tracing, read_headers_file
 from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
 from postroad.bootstrap.settings import Settings
-from postroad.bootstrap.trace_export import NAME, TracingJob, build_tracing, read_headers_file
-from postroad.bootstrap.tracing_process import TracingStatus
 from postroad.flow.network import Network
 
 log = logging.getLogger(__name__)
@@ -25,7 +24,7 @@ log = logging.getLogger(__name__)
 NOTIFY_EVERY_S = 1.0
 STOP_TIMEOUT_S = 5.0
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 60.0
-MODULE = "postroad.bootstrap.tracing_process"
+MODULE = "postroad.adapters.tracing.process"
 
 
 def build_job(settings: Settings, journal_folder: str, index_file: str) -> TracingJob:
@@ -59,6 +58,8 @@ async def start_tracing(
         stack.push_async_callback(tracing.close)
         start_follower(NAME, tracing.follower.handle, settings, store, stack)
         return None
+    if await store.cursors.load(NAME) is None:  # the process starts later, and must not miss what is posted meanwhile
+        await store.cursors.save(NAME, await store.journal.head())
     process = TracingProcess(job)
     process.start()
     stack.push_async_callback(process.stop)

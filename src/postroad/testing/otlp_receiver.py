@@ -1,9 +1,9 @@
 """An OpenTelemetry collector for tests: receives OTLP over HTTP, decodes the spans and keeps them.
 
-    with otlp_receiver() as collector:
-        settings = Settings(traces_to=collector.url)
-        …
-        [span] = collector.named("post Acme/Supply")
+with otlp_receiver() as collector:
+    settings = Settings(traces_to=collector.url)
+    …
+    [span] = collector.named("post Acme/Supply")
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def otlp_receiver(port: int = 0, *, keep: bool = True) -> Iterator[OtlpReceiver]
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
-        def do_POST(self) -> None:  # noqa: N802
+        def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers["content-length"]))
             if receiver.status == 200 and keep:
                 receiver.requests.append(body)

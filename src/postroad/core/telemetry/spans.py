@@ -94,8 +94,8 @@ class SpanBuilder:
         own = [SpanLink(sampled.trace_id, sampled.span_id)] if sampled is not None else []
         if not parent_id and sampled is not None and self._join == PARENT:
             parent_id, own = sampled.span_id, []
-        hops = [copy.hops[-1] for copy in entry.copies if copy.hops]
-        destination = self._address_of(hops[0].service) if len(hops) == 1 else f"{len(entry.copies)} recipients"
+        alone = entry.copies[0].hops if len(entry.copies) == 1 else ()
+        destination = self._address_of(alone[-1].service) if alone else f"{len(entry.copies)} recipients"
         hidden = len(entry.copies) - MAX_CHILDREN
         return Span(
             trace_id=root.trace_id,

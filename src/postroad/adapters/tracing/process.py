@@ -1,6 +1,6 @@
 """The tracing process: follows the journal beside the server and exports traces, so the server spends nothing on it.
 
-    python -m postroad.bootstrap.tracing_process
+    python -m postroad.adapters.tracing.process
 
 Its first line of input is its ``TracingJob`` in JSON; each further byte announces new entries. The end of its input
 means that the server is gone: the process ends at once, since its cursor is saved after each batch. It reports a
@@ -29,7 +29,7 @@ from postroad.adapters.index.sqlite import SqliteReader
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.adapters.system import SystemClock
-from postroad.bootstrap.trace_export import NAME, TracingJob, build_tracing
+from postroad.adapters.tracing.job import NAME, TracingJob, TracingStatus, build_tracing
 from postroad.errors import Unavailable
 from postroad.flow.followers import CommitSignal, FollowedJournal, JournalFollower
 from postroad.ports import FollowerCursors, IndexReader, JournalBatch
@@ -38,15 +38,6 @@ TRACING_LOCK = 0x706F737474726163  # "posttrac"
 LOOK_AGAIN_S = 5.0  # when another node may have stopped following
 INDEX_PATIENCE_S = 60.0
 INDEX_LOOK_AGAIN_S = 0.05
-
-
-class TracingStatus(msgspec.Struct, omit_defaults=True):
-    """One line to the server: the entry reached, and counts since the process began."""
-
-    entry: int = 0
-    spans: int = 0  # exported
-    skipped_spans: int = 0  # the collector was away for too long, or rejected them
-    skipped_traces: int = 0  # above ``traces_per_s``
 
 
 async def follow(job: TracingJob, signal_: CommitSignal) -> None:

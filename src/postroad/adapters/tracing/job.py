@@ -1,4 +1,4 @@
-"""Builds the follower that exports traces, for the tracing process and for networks in memory."""
+"""What the tracing process is told to do, what it reports, and the follower that it runs; a network in memory runs it itself."""
 
 from __future__ import annotations
 
@@ -43,6 +43,15 @@ class TracingJob(Struct, frozen=True, kw_only=True):
     journal: str = ""
     index_file: str = ""
     cursors: str = ""
+
+
+class TracingStatus(Struct, omit_defaults=True):
+    """One line to the server: the entry reached, and counts since the process began."""
+
+    entry: int = 0
+    spans: int = 0  # exported
+    skipped_spans: int = 0  # the collector was away for too long, or rejected them
+    skipped_traces: int = 0  # above ``traces_per_s``
 
 
 class Tracing(NamedTuple):

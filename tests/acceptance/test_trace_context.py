@@ -265,7 +265,7 @@ def test_a_context_never_hides_a_line_from_the_parser(lines: bytes) -> None:
     """What the parser refuses or reads without the memory, it refuses or reads with it."""
     memory = HeadMemory(HttpLimits())
     memory.read(HEAD % b"")
-    outcomes = []
+    outcomes: list[object] = []
     for reader in (memory, HeadMemory(HttpLimits())):
         try:
             head = reader.read(HEAD % lines)

@@ -58,7 +58,7 @@ def _drawn_when_complete(collector: OtlpReceiver, trace_id: str) -> str:
 
 def test_a_restart_loses_and_repeats_no_trace(tmp_path: Path) -> None:
     with otlp_receiver() as collector:
-        sessions = []
+        sessions: list[str] = []
         for _ in range(2):
             with served(tmp_path / "data", *settings(collector)) as network:
                 if not sessions:

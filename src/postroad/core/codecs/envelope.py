@@ -7,7 +7,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
-from msgspec.structs import astuple
+from msgspec.structs import asdict
 
 from postroad.core.codecs.json_shapes import JsonProblem, make_problem
 from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
@@ -307,7 +307,7 @@ def envelope_of(message: Message) -> PackedEnvelope:
     )
     if not message.traceparent:
         return envelope
-    return TracedEnvelope(*astuple(envelope), message.traceparent, message.tracestate)
+    return TracedEnvelope(**asdict(envelope), traceparent=message.traceparent, tracestate=message.tracestate)
 
 
 def _written(part: Part) -> EnvelopePart:

@@ -168,7 +168,7 @@ class TraceFollower:
     async def _find_links(self, message: MessagePosted) -> list[SpanLink]:
         """Return links to the members of an interchange's batch; above the limit, they are only counted."""
         filed = message.assembled.filed if message.assembled is not None else ()
-        links = []
+        links: list[SpanLink] = []
         for number in dict.fromkeys(one.delivery for one in filed):
             member = await find_journey(number, self._records) if len(links) < MAX_LINKS else None
             trace_id = find_root(member.first, self._join).trace_id if member is not None else b""

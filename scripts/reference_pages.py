@@ -14,6 +14,7 @@ from scripts import (
     delivery_diagram,
     journal_kinds_page,
     journey_diagram,
+    log_events_page,
     settings_page,
     warehouse_tables_page,
 )
@@ -26,6 +27,7 @@ PAGES: dict[Path, Callable[[], str]] = {
     DOCS / "reference" / "warehouse-tables.md": warehouse_tables_page.render,
     DOCS / "reference" / "tables.md": tables_page.render,
     DOCS / "reference" / "cli.md": reference,
+    DOCS / "reference" / "log-events.md": log_events_page.render,
     **{DOCS / "reference" / name: partial(reference_files().__getitem__, name) for name in reference_files()},
     DOCS / "explanation" / "delivery-states.svg": delivery_diagram.render,
     DOCS / "explanation" / "journey.svg": journey_diagram.render,

@@ -34,7 +34,7 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
     while True:
         things = await asyncio.to_thread(lambda: list(list_expiring(network.directory, settings, secrets)))
         for line in warnings.due(things, network.clock.now_us()):
-            log.warning("%s", line)
+            log.warning("credential.expires: %s", line)
         await asyncio.sleep(EVERY_S)
 
 

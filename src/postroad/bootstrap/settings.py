@@ -117,6 +117,11 @@ class Settings:
     traces_join: str = "parent"
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
+    # form of the server's log: "words" for people, or "json" with one object per line
+    log_form: str = "words"
+    # seconds between the moment when /readyz reports that a node of a shared network stops, and the end of its listening, so
+    # that a balancer sends nothing more; a second signal ends the wait; without effect if acceptance is local
+    drain_notice_s: int = 5
 
     @property
     def warehouse_folder(self) -> Path:

@@ -36,6 +36,8 @@ def find_contradictions(settings: Settings) -> list[str]:
             settings.log_level in ("debug", "info", "warning", "error"),
             "log_level: must be debug, info, warning or error",
         ),
+        (settings.log_form in ("words", "json"), 'log_form: must be "words" or "json"'),
+        (0 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300"),
         (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (

@@ -118,7 +118,11 @@ class TracingProcess:
             before = self.status
             code = await self._run()
             back_off_s = FIRST_BACK_OFF_S if self.status is not before else min(back_off_s * 2, LONGEST_BACK_OFF_S)
-            log.warning("the tracing process ended with %s; it is started again in %.0f s", code, back_off_s)
+            log.warning(
+                "traces.process_ended: the tracing process ended with %s; it is started again in %.0f s",
+                code,
+                back_off_s,
+            )
             await asyncio.sleep(back_off_s)
 
     async def _run(self) -> int:

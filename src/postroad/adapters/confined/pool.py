@@ -125,7 +125,7 @@ class WorkerPool:
 
     async def _after_death(self, died: WorkerDied, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         self._refuse_when_closed()
-        log.warning("worker ended: %s", died)
+        log.warning("engine.worker_ended: worker ended: %s", died)
         if died.death is Death.FROM_OUTSIDE:
             if tries:
                 return await self._attempt(call, tries)

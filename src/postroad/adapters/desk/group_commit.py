@@ -135,7 +135,7 @@ class GroupCommit:
         except Unavailable as error:
             outcomes = [error] * len(steps)
         except Exception:
-            log.exception("a group of %d steps could not be committed", len(steps))
+            log.exception("journal.group_failed: a group of %d steps could not be committed", len(steps))
             outcomes = [Unavailable("internal", UNCERTAIN)] * len(steps)
         start = 0
         for submitted, _, done, done_all in group:
@@ -146,5 +146,5 @@ class GroupCommit:
                 elif done_all is not None:
                     done_all(outcomes[start:end])
             except Exception:
-                log.exception("answering a committed step failed")
+                log.exception("journal.answer_failed: answering a committed step failed")
             start = end

@@ -168,7 +168,11 @@ def encode_mdn(headers: Headers, body: bytes) -> bytes:
 def _answer_of(service: Service, verdict: MdnVerdict, taken: PushAnswer) -> PushAnswer:
     if verdict.acknowledged:
         if verdict.reason:
-            log.warning("%s took an AS2 message and warns: %s", service.address, verdict.reason[:MAX_WARNING])
+            log.warning(
+                "as2.partner_warning: %s took an AS2 message and warns: %s",
+                service.address,
+                verdict.reason[:MAX_WARNING],
+            )
         return taken
     return PushAnswer(status=None, fault=make_verdict_reason(verdict), final=verdict.outcome is MdnOutcome.REJECTED)
 

@@ -141,7 +141,9 @@ class PushAttempts:
         except Refused as refusal:
             if not refusal.code.startswith(TOO_LATE):
                 return _refused_response(refusal)
-            log.info("session %s had come to its end when %s answered", delivered.session, service.address)
+            log.info(
+                "push.answer_late: session %s had come to its end when %s answered", delivered.session, service.address
+            )
         return answer
 
     async def _write(
@@ -185,7 +187,7 @@ class PushAttempts:
             await self._network.configuration.change(BY_NETWORK, [build_save(polling, version)], reason[:MAX_REASON])
         except Refused:  # a concurrent change of the service takes precedence
             return
-        log.warning("pushes to %s are switched off: %s", service.address, reason)
+        log.warning("push.disabled: pushes to %s are switched off: %s", service.address, reason)
 
 
 async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:

@@ -324,7 +324,12 @@ async def load_bodies(desk: Desk, who: str, claimed: Sequence[Queued]) -> list[t
                 found.append((queued, await desk.body(queued)))
         if not found:
             raise
-        log.warning("%s leaves %d messages to their lease: %s", who, len(claimed) - len(found), trouble)
+        log.warning(
+            "delivery.bodies_unreadable: %s leaves %d messages to their lease: %s",
+            who,
+            len(claimed) - len(found),
+            trouble,
+        )
         return found
 
 

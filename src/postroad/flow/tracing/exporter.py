@@ -75,11 +75,11 @@ class OtlpExporter:
     def _note_success(self, count: int) -> None:
         self.sent += count
         if self._is_away:
-            log.warning("the collector accepts spans again", extra={"event": "traces.export_resumed"})
+            log.warning("traces.export_resumed: the collector accepts spans again")
             self._is_away = False
 
     def _note_failure(self, answer: PushAnswer) -> None:
         if not self._is_away:
             why = answer.fault_text or f"status {answer.status}"
-            log.warning("spans cannot be exported: %s", why, extra={"event": "traces.export_failed"})
+            log.warning("traces.export_failed: spans cannot be exported: %s", why)
             self._is_away = True

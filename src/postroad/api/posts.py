@@ -94,7 +94,7 @@ class PostEndpoints:
             known = read_message_headers(request)
             wire = partial(wire_of, request)
             posting = read_post(
-                own, request.body, wire, self._limits, known.content_type, known.idempotency, request.trace
+                own, request.body, wire, self._limits, known.content_type, known.idempotency, trace=request.trace
             )
             if not posting.message.to:
                 check_addressed(posting)

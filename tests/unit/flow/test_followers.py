@@ -110,7 +110,7 @@ async def test_a_restored_journal_stops_it_until_it_is_reset(longer: bool, caplo
     await append(restored, [b"new"])
     await eventually_async(lambda: task.handled == [11 if longer else 3])
     running.cancel()
-    assert caplog.text.count("stopped") == 1, "said once, however often it looks again"
+    assert caplog.text.count("follower.stopped") == 1, "said once, however often it looks again"
 
 
 async def test_a_cursor_in_the_middle_of_a_group_is_of_another_journal() -> None:

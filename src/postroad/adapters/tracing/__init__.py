@@ -1,1 +1,1 @@
-"""The process that follows the journal and exports traces, and what it is told to do."""
+"""The process that follows the journal and exports traces, and its job."""

@@ -1,4 +1,4 @@
-"""What the tracing process is told to do, what it reports, and the follower that it runs; a network in memory runs it itself."""
+"""The job and the status of the tracing process, and the follower that it runs; a network in memory runs it itself."""
 
 from __future__ import annotations
 

@@ -145,7 +145,7 @@ def main() -> int:
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         asyncio.run(run_until_input_ends())
-    except BrokenPipeError:  # the server died while it was being told
+    except BrokenPipeError:  # the server died while it received a status
         return 0
     return 0
 

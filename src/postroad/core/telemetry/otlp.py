@@ -15,7 +15,7 @@ from postroad.core.telemetry.span import Attributes, AttributeValue, Span, SpanE
 MEDIA_TYPE = "application/x-protobuf"
 STATUS_ERROR = b"\x18\x02"  # Status.code = STATUS_CODE_ERROR
 MAX_CACHED_CHARS = 64
-UNIQUE = frozenset({"messaging.message.id", "messaging.message.conversation_id"})  # values that never come twice
+UNIQUE = frozenset({"messaging.message.id", "messaging.message.conversation_id"})  # values that are not repeated
 
 _TIMES = Struct("<BQBQ").pack
 _TIME = Struct("<BQ").pack

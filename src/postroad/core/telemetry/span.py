@@ -10,6 +10,8 @@ from enum import IntEnum
 from hashlib import blake2b
 from typing import NamedTuple
 
+from postroad.core.model.ids import delivery_origin
+
 AttributeValue = str | int
 Attributes = tuple[tuple[str, AttributeValue], ...]
 
@@ -61,4 +63,5 @@ def post_span_id(seq: int) -> bytes:
 
 def delivery_span_id(number: int) -> bytes:
     """Return the ID of the span of a delivery, whose number contains its entry and its ordinal."""
-    return make_span_id(number >> 16, "deliver", number & 0xFFFF)
+    entry, ordinal = delivery_origin(number)
+    return make_span_id(entry, "deliver", ordinal)

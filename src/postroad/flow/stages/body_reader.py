@@ -133,8 +133,15 @@ def read_post(
         return read_external_post(wire(), limits, idempotency or "", trace)
     came = MessageArrival(notes=(own.note,)) if own.note else None
     mark = compute_fingerprint(body) if idempotency else ""
-    # positional, as in stages/entries.py: this is done for every post
-    return Posting(message, len(body), form_of(own.codec), idempotency or "", mark, came, b"", "", trace)
+    return Posting(
+        message=message,
+        size=len(body),
+        form=form_of(own.codec),
+        idempotency=idempotency or "",
+        fingerprint=mark,
+        arrival=came,
+        trace=trace,
+    )
 
 
 def _post(large: LargeBody) -> ReadBody:

@@ -1,7 +1,7 @@
 """Sends spans to an OpenTelemetry collector by OTLP over HTTP.
 
 Rules: the exporter retries while the collector is away; spans that are older than the patience are counted and
-skipped, so the follower never falls behind for good. A collector that rejects a request gets it only once.
+skipped, so the follower never falls behind permanently. A collector that rejects a request gets it only once.
 """
 
 from __future__ import annotations

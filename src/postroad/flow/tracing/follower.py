@@ -55,7 +55,7 @@ class SpanExporter(Protocol):
         ...
 
 
-class JourneyEnd(NamedTuple):
+class TracedEnd(NamedTuple):
     """The end of a journey at its last delivery."""
 
     number: int
@@ -107,20 +107,20 @@ class TraceFollower:
         if spans:
             await self._exporter.export(spans)
 
-    def _list_ends(self, seq: int, entry: Entry) -> list[JourneyEnd]:
+    def _list_ends(self, seq: int, entry: Entry) -> list[TracedEnd]:
         match entry:
             case DeliveriesAcknowledged():
-                return [JourneyEnd(number, seq, entry.at_us, False) for number in entry.deliveries]
+                return [TracedEnd(number, seq, entry.at_us, False) for number in entry.deliveries]
             case DeliveriesEnded():
                 numbers = entry.deliveries or entry.journeys
-                return [JourneyEnd(number, seq, entry.at_us, entry.state in FAILED) for number in numbers]
+                return [TracedEnd(number, seq, entry.at_us, entry.state in FAILED) for number in numbers]
             case MessagePosted() if entry.ends is not None:
                 number = entry.ends.delivery or entry.ends.journey
-                return [JourneyEnd(number, seq, entry.at_us, entry.ends.state in FAILED)]
+                return [TracedEnd(number, seq, entry.at_us, entry.ends.state in FAILED)]
             case _:
                 return []
 
-    async def _trace(self, end: JourneyEnd, entry: Entry) -> list[Span]:
+    async def _trace(self, end: TracedEnd, entry: Entry) -> list[Span]:
         origin, ordinal = delivery_origin(end.number)
         record = self._records.known(origin) or await self._records.find(origin)
         if record is None or ordinal >= MAX_CHILDREN:
@@ -134,7 +134,7 @@ class TraceFollower:
             journey = await find_journey(end.number, self._records)
         return await self._build_if_chosen(end, journey) if journey is not None else []
 
-    async def _build_if_chosen(self, end: JourneyEnd, journey: EndedJourneyRecord) -> list[Span]:
+    async def _build_if_chosen(self, end: TracedEnd, journey: EndedJourneyRecord) -> list[Span]:
         root = find_root(journey.first, self._join)
         begun_us = journey.segments[-1].message.at_us
         if not self._sampler.chooses(

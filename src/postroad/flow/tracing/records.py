@@ -87,7 +87,7 @@ class RecentRecords:
 
 
 def stop_of(number: int, record: StopRecord) -> TracedStop:
-    return TracedStop(number, record.entry, record.events.get(number & 0xFFFF, ()))
+    return TracedStop(number, record.entry, record.events.get(delivery_origin(number)[1], ()))
 
 
 def list_deliveries(entry: Entry) -> Sequence[int]:

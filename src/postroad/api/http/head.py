@@ -26,6 +26,9 @@ VERSIONS = (b"HTTP/1.1\r\n", b"HTTP/1.0\r\n")
 QUESTION_MARK, HASH, SLASH = b"?#/"
 END = b"\r\n\r\n"
 REMEMBERED_BYTES = 1024
+PLAIN_VALUE_BYTES = 55
+PLAIN_VALUE = re.compile(rb"[!-~]+")
+PLAIN_LINE_BYTES = len(b"\r\ntraceparent: ") + PLAIN_VALUE_BYTES
 TRACE_LINE = re.compile(rb"\r\n([Tt]race(?:parent|state)): ?([!-~][ -~]*)(?=\r\n(?![ \t]))")
 
 
@@ -56,7 +59,10 @@ class RequestHead:
         head = RequestHead.__new__(RequestHead)
         head.__dict__ = self.__dict__.copy()
         head.headers = [*self.headers, *context]
-        head.trace = read_trace(context)
+        if len(context) == 1:
+            head.trace = pack_context(context[0][1].decode("latin-1"))
+        else:
+            head.trace = read_trace(context)
         return head
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -104,6 +110,18 @@ def read_trace(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
         return b""
     state = b",".join([value for name, value in headers if name == b"tracestate"])
     return pack_context(parents[0].decode("latin-1"), state.decode("latin-1"))
+
+
+def cut_plain_trace(raw: bytes, known: bytes) -> tuple[tuple[bytes, bytes]] | None:
+    """Return the trace context if the head is ``known`` but for one line with a ``traceparent`` of the usual length."""
+    at = raw.find(b"\r\ntraceparent: ")
+    if at < 0:
+        at = raw.find(b"\r\nTraceparent: ")
+    end = at + PLAIN_LINE_BYTES
+    if at < 0 or raw[end : end + 2] != b"\r\n" or raw[:at] != known[:at] or raw[end:] != known[at:]:
+        return None
+    value = raw[end - PLAIN_VALUE_BYTES : end]
+    return ((b"traceparent", value),) if PLAIN_VALUE.fullmatch(value) else None
 
 
 def cut_trace(raw: bytes) -> tuple[bytes, Sequence[tuple[bytes, bytes]]]:
@@ -165,22 +183,26 @@ def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
 class HeadMemory:
     """Caches the last head of a connection, since a client that polls or posts often sends the same bytes again."""
 
-    __slots__ = ("_head", "_limits", "_raw")
+    __slots__ = ("_head", "_is_free", "_limits", "_raw")
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._raw = b""
         self._head: RequestHead | None = None
+        self._is_free = False  # the cached head has no headers of a trace context
 
     def read(self, raw: bytes) -> RequestHead:
         if self._head is not None and raw == self._raw:
             return self._head
+        if self._head is not None and self._is_free and (context := cut_plain_trace(raw, self._raw)) is not None:
+            return self._head.with_trace(context)
         rest, context = cut_trace(raw)
         if context and self._head is not None and rest == self._raw:
             return self._head.with_trace(context)
         head = read_head(rest, self._limits)
         if len(rest) <= REMEMBERED_BYTES:
             self._raw, self._head = rest, head
+            self._is_free = b"\ntrace" not in rest.lower()
         return head.with_trace(context) if context else head
 
 

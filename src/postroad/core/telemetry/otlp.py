@@ -54,12 +54,13 @@ def _tagged(tag: int, key: str, value: AttributeValue) -> bytes:
 
 
 _cached = lru_cache(maxsize=4_096)(_tagged)
+_lately = lru_cache(maxsize=16)(_tagged)  # the spans of a message follow each other
 
 
 def _attributes(tag: int, attributes: Attributes) -> bytes:
     return b"".join(
         [
-            _tagged(tag, key, value)
+            _lately(tag, key, value)
             if key in UNIQUE or (type(value) is str and len(value) > MAX_CACHED_CHARS)
             else _cached(tag, key, value)
             for key, value in attributes

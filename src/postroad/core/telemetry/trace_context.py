@@ -43,10 +43,11 @@ def pack_context(traceparent: str, tracestate: str = "") -> bytes:
     found = _CURRENT.fullmatch(traceparent) or _LATER.fullmatch(traceparent)
     if found is None:
         return b""
-    trace_id, span_id, flags = map(bytes.fromhex, found.groups())
-    if trace_id == _NO_ID or span_id == _NO_SPAN:
+    head = bytes.fromhex(found[1] + found[2] + found[3])
+    if head.startswith(_NO_ID) or head.startswith(_NO_SPAN, ID_BYTES):
         return b""
-    head = trace_id + span_id + bytes((flags[0] & KNOWN_FLAGS,))
+    if head[-1] > KNOWN_FLAGS:
+        head = head[:-1] + bytes((head[-1] & KNOWN_FLAGS,))
     return head + check_state(tracestate).encode() if tracestate else head
 
 

@@ -36,7 +36,9 @@ class NetworkServer:
         certificate: Certificate | None = None,
         settings: Mapping[str, str] | None = None,
         organizations: Mapping[str, object] | None = None,
+        program: Path = PROGRAM,
     ) -> None:
+        self._program = program
         folder.mkdir(parents=True)
         self.sender_key, self.receiver_key = (api_key.make(os.urandom(api_key.RANDOM_BYTES)).text for _ in range(2))
         self._folder = folder
@@ -63,7 +65,7 @@ class NetworkServer:
         environment = self._environment()
         with self._log.open("wb") as log:
             self._server = subprocess.Popen(
-                [str(PROGRAM), "serve"],
+                [str(self._program), "serve"],
                 env=environment,
                 cwd=self._folder,
                 stdout=log,

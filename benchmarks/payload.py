@@ -113,8 +113,8 @@ def _whole(head: bytes, body: bytes) -> bytes:
     return head + f"{len(body)}\r\n\r\n".encode() + body
 
 
-def post_request(form: Form, key: str) -> bytes:
-    return _whole(_head(form.path, key, form.content_type), form.body())
+def post_request(form: Form, key: str, *headers: str) -> bytes:
+    return _whole(_head(form.path, key, form.content_type, *headers), form.body())
 
 
 def json_post_request(key: str, to: str) -> bytes:

@@ -16,7 +16,7 @@ from postroad.client import Access, Client
 from postroad.testing.ports import free_port
 from tests.preloaded import PROGRAM, Preloaded, run
 
-SMALL = ("--set", "segment_bytes=1048576", "--set", "least_free_bytes=1048576")
+SMALL = ("--set", "segment_bytes=1048576", "--set", "least_free_bytes=1048576", "--set", "drain_notice_s=0")
 START_S = 60.0
 
 

@@ -97,7 +97,9 @@ class PostEndpoints:
                 raise own
             known = read_message_headers(request)
             wire = partial(wire_of, request)
-            posting = read_post(own, request.body, wire, self._limits, known.content_type, known.idempotency)
+            posting = read_post(
+                own, request.body, wire, self._limits, known.content_type, known.idempotency, trace=request.trace
+            )
             if not posting.message.to:
                 check_addressed(posting)
         except Refused as refusal:
@@ -136,6 +138,8 @@ class PostEndpoints:
             if read.refusal is not None:
                 raise read.refusal.refused()
             posting = read.posting
+            if posting is not None and request.trace:
+                posting = replace(posting, trace=request.trace)
             if posting is not None and not posting.message.to:
                 check_addressed(posting)
         except Refused as refusal:
@@ -194,6 +198,8 @@ class PostEndpoints:
     def _bulk_read(
         self, caller: Caller, request: FastRequest, reply: FastReply, posts: list[Posting | Refused] | Refused
     ) -> None:
+        if request.trace and not isinstance(posts, Refused):
+            posts = [post if isinstance(post, Refused) else replace(post, trace=request.trace) for post in posts]
         rate = self.rate(caller, 1 if isinstance(posts, Refused) else max(1, len(posts)))
         if not rate.allowed:
             answer_limited(reply, JSON_FORM, rate)

@@ -35,7 +35,7 @@ from postroad.api.resources.route_guards import DOCUMENT_BYTES
 from postroad.bootstrap import RunningNetwork
 from postroad.core.metrics.registry import Metrics
 from postroad.core.model.snapshot import Directory
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Unavailable
 
 DAY_S = 24 * 3_600
 HERE = re.compile(r"(.+\.)?localhost\.?(:[0-9]*)?", re.IGNORECASE)
@@ -128,6 +128,7 @@ async def serve(
         reader=running.reader,
     )
     as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
+    readiness = Readiness(running.require_index)
     front = _tls(running)
     own_address = running.own_address
     app = build_application(
@@ -140,7 +141,7 @@ async def serve(
         judges=running.trials.judges,
         validator=running.trials.validator,
         reader=running.reader,
-        require_index=running.require_index,
+        require_index=readiness.require,
         nodes=running.nodes,
         own_address=own_address,
         pages=pages,
@@ -166,9 +167,33 @@ async def serve(
         await running.stopping.unless(_reload_renewed(front) if front is not None else asyncio.Event().wait())
     finally:
         on_stopping()
-        endpoints.end_waiting()
-        await server.stop(DRAIN_S)
-        await measuring.stop()
+        try:
+            if settings.acceptance == "shared":
+                await readiness.announce_end(settings.drain_notice_s)
+        finally:
+            endpoints.end_waiting()
+            await server.stop(DRAIN_S)
+            await measuring.stop()
+
+
+class Readiness:
+    """What ``/readyz`` reports: the index is kept up, and the server is not about to stop."""
+
+    def __init__(self, require_index: Callable[[], None]) -> None:
+        self._require_index = require_index
+        self._ends = False
+
+    def require(self) -> None:
+        """Raise Unavailable if no new work should be sent here."""
+        if self._ends:
+            raise Unavailable("network.unavailable", "The server is about to stop; use another node")
+        self._require_index()
+
+    async def announce_end(self, notice_s: float) -> None:
+        """Report from now on that the server is not ready; returns after the notice, while requests are still served."""
+        self._ends = True
+        log.info("server.draining: the server stops listening in %g s", notice_s)
+        await asyncio.sleep(notice_s)
 
 
 def _load(running: RunningNetwork, endpoints: MessageEndpoints) -> ServerLoad:
@@ -198,9 +223,9 @@ async def _reload_renewed(front: TlsFront) -> None:
         await asyncio.sleep(RENEWED_EVERY_S)
         try:
             if front.reload_if_renewed():
-                log.info("the server's certificate was renewed")
+                log.info("tls.renewed: the server's certificate was renewed")
         except Misconfigured as fault:  # possibly half written; the old one is used until it is complete
-            log.warning("the server's certificate cannot be read again: %s", fault)
+            log.warning("tls.renewal_failed: the server's certificate cannot be read again: %s", fault)
 
 
 def _tls(running: RunningNetwork) -> TlsFront | None:

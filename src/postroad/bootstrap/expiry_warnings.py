@@ -44,7 +44,7 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
                 soonest_us / 1_000_000 if soonest_us else NEVER
             )
         for line in warnings.due(chain.from_iterable(things.values()), network.clock.now_us()):
-            log.warning("%s", line)
+            log.warning("credential.expires: %s", line)
         await asyncio.sleep(EVERY_S)
 
 

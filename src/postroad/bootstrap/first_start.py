@@ -102,7 +102,7 @@ async def ensure_own_service(network: Network) -> None:
     )
     if org is not None:
         log.error(
-            "%s could not be created, because an organization with this name exists; rename it and restart",
+            "start.name_taken: %s could not be created, because an organization with this name exists; rename it and restart",
             service.address,
         )
         return

@@ -127,4 +127,4 @@ class WorkerWarmup:
         try:
             await self._workers.warm()
         except PostroadError as error:
-            log.error("no worker can be started: %s", error)
+            log.error("engine.not_started: no worker can be started: %s", error)

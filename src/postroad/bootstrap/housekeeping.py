@@ -40,12 +40,12 @@ async def follow_directory(network: Network, stop: Callable[[Misconfigured], Non
             await network.configuration.load()
             loaded_at = clock.monotonic()
         except Unavailable as error:
-            log.warning("the directory could not be read: %s", error)
+            log.warning("directory.waiting: the directory could not be read: %s", error)
         except LevelTooHigh as error:
             stop(error)
             return
         except Exception:
-            log.exception("the directory could not be read; trying again")
+            log.exception("directory.failed: the directory could not be read; trying again")
 
 
 async def drop_old_bodies(network: Network, journal: BodyRetention, keep_days: int) -> None:
@@ -56,7 +56,7 @@ async def drop_old_bodies(network: Network, journal: BodyRetention, keep_days: i
             before_seq = await find_retention_limit(network.index, network.clock.now_us() - keep_days * DAY_US)
             await journal.drop_bodies(before_seq)
         except (Unavailable, Misconfigured) as error:
-            log.warning("retention could not run: %s", error)
+            log.warning("retention.waiting: retention could not run: %s", error)
         except Exception:
-            log.exception("retention could not run; trying again")
+            log.exception("retention.failed: retention could not run; trying again")
         await asyncio.sleep(RETENTION_EVERY_S)

@@ -46,6 +46,7 @@ from postroad.bootstrap.pushes import start_pushing
 from postroad.bootstrap.queried_gauges import QueriedGauges
 from postroad.bootstrap.secrets import open_operator_secrets, open_token_ring, open_vault
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.tracing import TracingProcess, build_job, start_tracing
 from postroad.core.configuration.document import DocumentError
 from postroad.core.metrics.registry import Metrics
 from postroad.core.model.asset import AssetDraft
@@ -106,6 +107,7 @@ class RunningNetwork:
     stopping: FatalStop  # an error that this process cannot continue after
     memory: MemoryWatermark
     gauges: QueriedGauges  # to compute before a metrics page; ``network.metrics`` has the metrics
+    tracing: TracingProcess | None = None  # if traces are exported by a process of their own
 
     async def asset_faults(self, draft: AssetDraft) -> Sequence[DocumentError]:
         """Return all errors in an asset before it is saved."""
@@ -170,6 +172,10 @@ async def open_network(
         _start_housekeeping(settings, network, store, secrets, stack, stopping)
         engines = host_services(settings, network, stack)
         start_batchers(settings, network, store.leads, stack)
+        tracing = None
+        if settings.traces_to:
+            job = build_job(settings, JOURNAL_FOLDER, INDEX_FILE)
+            tracing = await start_tracing(settings, job, network, store, stack)
         own_address = OwnAddress(settings)
         partners = build_as2_partners(secrets, own_address)
         pusher = start_pushing(settings, network, secrets, partners, stack)
@@ -194,6 +200,7 @@ async def open_network(
             stopping=stopping,
             memory=MemoryWatermark(memory or ProcessMemory(), settings.memory_most_share, clock),
             gauges=_open_gauges(settings, network, store, stack),
+            tracing=tracing,
         )
 
 

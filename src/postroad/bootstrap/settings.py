@@ -126,8 +126,28 @@ class Settings:
     smtp_from: str = ""
     # a PEM file with certificate authorities that are trusted for the mail server, in addition to those of the machine
     smtp_authorities: str = ""
+    # address of an OpenTelemetry collector to which traces are exported by OTLP over HTTP: "http://127.0.0.1:4318";
+    # empty: no traces
+    traces_to: str = ""
+    # file with headers for the collector, such as its API key: one "Name: value" per line
+    traces_headers_file: str = ""
+    # share of all traces that is exported; failed, expired and slow messages, and those whose sender samples, always are
+    traces_share: float = 0.01
+    # seconds from post to end after which a message counts as slow
+    traces_slow_s: int = 300
+    # traces exported per second; failed, expired and slow messages have a limit of the same size for themselves
+    traces_per_s: int = 50
+    # seconds for which spans wait for a collector that is away; older ones are counted and skipped
+    traces_patience_s: int = 600
+    # how a trace continues that of the sender: "parent" (the same trace) or "link" (a trace of its own, with a link)
+    traces_join: str = "parent"
     # log level of the server: debug, info, warning or error
     log_level: str = "info"
+    # form of the server's log: "words" for people, or "json" with one object per line
+    log_form: str = "words"
+    # seconds between the moment when /readyz reports that a node of a shared network stops, and the end of its listening, so
+    # that a balancer sends nothing more; a second signal ends the wait; without effect if acceptance is local
+    drain_notice_s: int = 5
 
     @property
     def warehouse_folder(self) -> Path:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING
+from urllib.parse import urlsplit
 
 from postroad.adapters.mail.smtp import MailServer
 from postroad.adapters.transport.permission import Permission
@@ -44,6 +45,8 @@ def find_contradictions(settings: Settings) -> list[str]:
             settings.log_level in ("debug", "info", "warning", "error"),
             "log_level: must be debug, info, warning or error",
         ),
+        (settings.log_form in ("words", "json"), 'log_form: must be "words" or "json"'),
+        (0 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300"),
         (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (
@@ -68,6 +71,15 @@ def find_contradictions(settings: Settings) -> list[str]:
             f"metrics_listen: must be ADDRESS:PORT, such as 127.0.0.1:9470, not {settings.metrics_listen!r}",
         ),
         (0 <= settings.metrics_services <= 1_000, "metrics_services: must be between 0 and 1000"),
+        (
+            _is_http_address(settings.traces_to),
+            f"traces_to: {settings.traces_to!r} is not an http:// or https:// address",
+        ),
+        (0.0 <= settings.traces_share <= 1.0, "traces_share: must be between 0 and 1"),
+        (settings.traces_slow_s >= 1, "traces_slow_s: must be at least 1"),
+        (settings.traces_per_s >= 1, "traces_per_s: must be at least 1"),
+        (settings.traces_patience_s >= 0, "traces_patience_s: must not be negative"),
+        (settings.traces_join in ("parent", "link"), 'traces_join: must be "parent" or "link"'),
         (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
     return [fault for holds, fault in checks if not holds] + _find_push_errors(settings) + _find_mail_errors(settings)
@@ -106,6 +118,12 @@ def _find_push_errors(settings: Settings) -> list[str]:
 def _is_address(text: str) -> bool:
     host, _, port = text.rpartition(":")
     return bool(host) and port.isascii() and port.isdecimal() and int(port) <= 65_535
+
+
+def _is_http_address(text: str) -> bool:
+    """Return True for an address without a query, or for empty text."""
+    parts = urlsplit(text)
+    return not text or (parts.scheme in ("http", "https") and bool(parts.hostname) and not parts.query)
 
 
 def _is_hex(text: str) -> bool:

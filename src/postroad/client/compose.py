@@ -53,6 +53,8 @@ class MessageFields(TypedDict, total=False):
     properties: Mapping[str, PropertyValue]
     status: Status
     sender: str
+    traceparent: str  # the W3C trace context in which the message is made; OpenTelemetry's propagators write it
+    tracestate: str
 
 
 def message(**fields: Unpack[MessageFields]) -> Message:
@@ -78,6 +80,8 @@ def message(**fields: Unpack[MessageFields]) -> Message:
         properties=tuple(make_property(name, value) for name, value in properties.items()),
         status=fields.get("status"),
         parts=make_parts([*document, *fields.get("documents", ())], fields.get("attachments", ())),
+        traceparent=fields.get("traceparent", ""),
+        tracestate=fields.get("tracestate", ""),
     )
 
 

@@ -255,7 +255,13 @@ def _mistake_page(request: Request, error: Exception) -> Response:
     """Return the page for an internal error; the log gets an id and the location, never the error's text."""
     incident = console_of(request).network.randomness.bytes(6).hex()
     places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
-    log.error("incident %s: %s failed with %s\n%s", incident, request.url.path, type(error).__qualname__, places)
+    log.error(
+        "console.incident: incident %s: %s failed with %s\n%s",
+        incident,
+        request.url.path,
+        type(error).__qualname__,
+        places,
+    )
     detail = f"The page could not be created. Try again; if the error persists, report incident {incident}"
     return render_page(request, "refused.html", {"title": "Internal error", "code": "internal", "detail": detail}, 500)
 

@@ -90,13 +90,13 @@ class JournalFollower:
                 self._stopped_by = ""
                 await self._arrived()
             except Unavailable as error:
-                log.warning("the follower %s cannot continue now: %s", self.name, error)
+                log.warning("follower.waiting: the follower %s cannot continue now: %s", self.name, error)
                 await asyncio.sleep(self._try_again_s)
             except Misconfigured as error:
                 self._log_stop(str(error))
                 await asyncio.sleep(self._try_again_s)
             except Exception:
-                log.exception("the follower %s failed; trying again", self.name)
+                log.exception("follower.failed: the follower %s failed; trying again", self.name)
                 await asyncio.sleep(self._try_again_s)
 
     async def catch_up(self) -> JournalHead | None:
@@ -140,5 +140,5 @@ class JournalFollower:
 
     def _log_stop(self, error: str) -> None:
         if error != self._stopped_by:
-            log.error("the follower %s stopped: %s", self.name, error)
+            log.error("follower.stopped: the follower %s stopped: %s", self.name, error)
             self._stopped_by = error

@@ -51,6 +51,7 @@ class ServerProcess:
         self.port = free_port()
         self.settings: dict[str, object] = {
             "least_free_bytes": 0,
+            "drain_notice_s": 0,
             "log_level": "warning",
             **(settings or {}),
             "data": data,

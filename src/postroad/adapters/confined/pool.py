@@ -161,7 +161,7 @@ class WorkerPool:
     async def _after_death(self, died: WorkerDied, call: WorkerCall, tries: int) -> WorkerOutcome | SourceAnswers:
         self._refuse_when_closed()
         self._kills.of(self.label, CAUSES.get(died.death, OTHER)).value += 1
-        log.warning("worker ended: %s", died)
+        log.warning("engine.worker_ended: worker ended: %s", died)
         if died.death is Death.FROM_OUTSIDE:
             if tries:
                 return await self._attempt(call, tries)

@@ -173,7 +173,7 @@ class GroupCommit:
         except Unavailable as error:
             outcomes = [error] * len(steps)
         except Exception:
-            log.exception("a group of %d steps could not be committed", len(steps))
+            log.exception("journal.group_failed: a group of %d steps could not be committed", len(steps))
             outcomes = [Unavailable("internal", UNCERTAIN)] * len(steps)
         self._groups.value += 1
         self._counts.count(steps, outcomes)
@@ -186,5 +186,5 @@ class GroupCommit:
                 elif done_all is not None:
                     done_all(outcomes[start:end])
             except Exception:
-                log.exception("answering a committed step failed")
+                log.exception("journal.answer_failed: answering a committed step failed")
             start = end

@@ -81,7 +81,7 @@ class ArrivalListener:
             try:
                 connection = await self._connections.dedicated()
             except (*AWAY, asyncpg.PostgresError) as error:
-                log.warning("cannot listen for arrivals: %s", error)
+                log.warning("postgres.listen_failed: cannot listen for arrivals: %s", error)
                 await asyncio.sleep(pause_s)
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
                 continue
@@ -102,7 +102,7 @@ class ArrivalListener:
             await ended.wait()
             return True
         except (*AWAY, asyncpg.PostgresError) as error:
-            log.warning("stopped listening for arrivals: %s", error)
+            log.warning("postgres.listen_ended: stopped listening for arrivals: %s", error)
             return False
         finally:
             connection.terminate()

@@ -101,12 +101,12 @@ class FollowedIndex:
             except LeadershipLost:
                 continue
             except Unavailable as unavailable:
-                log.warning("the index cannot be kept up now: %s", unavailable)
+                log.warning("index.waiting: the index cannot be kept up now: %s", unavailable)
             except LevelTooHigh as error:
                 self._on_unreadable(error)
                 return
             except Exception:
-                log.exception("the index could not be kept up; trying again")
+                log.exception("index.failed: the index could not be kept up; trying again")
             await asyncio.sleep(LOOK_AGAIN_S)
 
     async def _wait_as_leader(self) -> None:

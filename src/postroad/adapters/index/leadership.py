@@ -27,8 +27,9 @@ SETTINGS = {  # seconds: a machine that is gone is noticed as soon as one that i
 
 
 class PostgresLeadership:
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, lock: int = LOCK) -> None:
         self._dsn = dsn
+        self._lock = lock
         self._connection: asyncpg.Connection | None = None
         self._turn = asyncio.Lock()
 
@@ -44,7 +45,7 @@ class PostgresLeadership:
                     self._dsn, timeout=ANSWER_S, command_timeout=ANSWER_S, server_settings=SETTINGS
                 )
                 await self._connection.execute(SILENCE_SQL, MAX_SILENCE)
-            return bool(await self._connection.fetchval(SQL, LOCK, self._connection.get_server_pid()))
+            return bool(await self._connection.fetchval(SQL, self._lock, self._connection.get_server_pid()))
         except TimeoutError:  # whether the lock is ours cannot be known: it must not be while another may have it
             self._give_up()
             return False

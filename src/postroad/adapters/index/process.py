@@ -165,7 +165,7 @@ class IndexProcess:
     def _end_silence(self) -> None:
         """Kills a hanging process; its successor continues after the last applied batch."""
         self._silence = None
-        log.error("the index process has not reported for %d seconds; it is killed", MAX_SILENCE_S)
+        log.error("index.silent: the index process has not reported for %d seconds; it is killed", MAX_SILENCE_S)
         self._kill()
 
     def _kill(self) -> None:
@@ -186,7 +186,7 @@ class IndexProcess:
         if not self._faults:
             self._must_forget = False
         if self._complete_at is not None and self._position >= self._complete_at:
-            log.warning("the index has been rebuilt from the journal, up to entry %d", self._position)
+            log.warning("index.rebuilt: the index has been rebuilt from the journal, up to entry %d", self._position)
             self._complete_at, self._vain_rebuilds = None, 0
         if self._position < self._wanted and not self._faults:
             # Without progress there is no hurry either: the process would only say the same again, and again.
@@ -222,11 +222,15 @@ class IndexProcess:
                 self._wake()
                 return
             back_off_s = FIRST_BACK_OFF_S if self._position > before else min(back_off_s * 2, LONGEST_BACK_OFF_S)
-            log.warning("index process ended with %s after entry %d; starting it again", code, self._position)
+            log.warning(
+                "index.process_ended: index process ended with %s after entry %d; starting it again",
+                code,
+                self._position,
+            )
             await asyncio.sleep(back_off_s)
 
     def _begin_rebuild(self, reason: str) -> None:
-        log.error("the index has to be rebuilt from the journal: %s", reason)
+        log.error("index.rebuilding: the index has to be rebuilt from the journal: %s", reason)
         self._rebuilds += 1
         self._rebuilt.value += 1
         self._vain_rebuilds += 1
@@ -245,7 +249,10 @@ class IndexProcess:
             await asyncio.sleep(HEARTBEAT_S)
             self._missed_beats += 1
             if self._missed_beats == MAX_MISSED_BEATS:
-                log.error("the index process has stopped: no sign of life for %d s; it is killed", MAX_MISSED_BEATS)
+                log.error(
+                    "index.stopped: the index process has stopped: no sign of life for %d s; it is killed",
+                    MAX_MISSED_BEATS,
+                )
                 self._kill()
 
     async def _run(self) -> int:
@@ -258,7 +265,7 @@ class IndexProcess:
         try:
             self._process = await asyncio.create_subprocess_exec(*self._command, *options, stdin=pipe, stdout=pipe)
         except OSError as error:  # no memory or no file descriptor left, for now perhaps
-            log.error("the index process cannot be started: %s", error)
+            log.error("index.process_not_started: the index process cannot be started: %s", error)
             return EXIT_NOT_STARTED
         self._asked = b""
         watching = asyncio.get_running_loop().create_task(self._watch(), name="index watchdog")

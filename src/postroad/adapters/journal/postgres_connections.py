@@ -148,7 +148,7 @@ class ConnectionPool:
             return Unavailable("storage.full", "The database has no space left; free space, then try again")
         if not isinstance(error, GAVE_UP):
             self._pause.failed()
-        log.warning("database away: %s: %s", type(error).__name__, error)
+        log.warning("postgres.unavailable: database away: %s: %s", type(error).__name__, error)
         return _unavailable(type(error).__name__)
 
 

@@ -15,5 +15,9 @@ log = logging.getLogger("postroad.http")
 def log_error(method: bytes, path: bytes, error: BaseException) -> None:
     places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     log.error(
-        "%s %s failed with %s\n%s", method.decode("latin-1"), path.decode("latin-1"), type(error).__qualname__, places
+        "http.failed: %s %s failed with %s\n%s",
+        method.decode("latin-1"),
+        path.decode("latin-1"),
+        type(error).__qualname__,
+        places,
     )

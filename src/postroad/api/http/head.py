@@ -8,12 +8,15 @@ result.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from typing import Any
 
 import httptools
 
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import FORWARDED
+from postroad.core.telemetry.trace_context import pack_context
 from postroad.errors import Refused
 
 METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
@@ -23,6 +26,10 @@ VERSIONS = (b"HTTP/1.1\r\n", b"HTTP/1.0\r\n")
 QUESTION_MARK, HASH, SLASH = b"?#/"
 END = b"\r\n\r\n"
 REMEMBERED_BYTES = 1024
+PLAIN_VALUE_BYTES = 55
+PLAIN_VALUE = re.compile(rb"[!-~]+")
+PLAIN_LINE_BYTES = len(b"\r\ntraceparent: ") + PLAIN_VALUE_BYTES
+TRACE_LINE = re.compile(rb"\r\n([Tt]race(?:parent|state)): ?([!-~][ -~]*)(?=\r\n(?![ \t]))")
 
 
 class RequestHead:
@@ -35,6 +42,7 @@ class RequestHead:
     keep_alive: bool | None = None
     upgrade = b""
     hosts = 0
+    trace = b""  # the W3C trace context, packed; empty if there is none that is valid
     forwarded: tuple[
         tuple[bytes, bytes], ...
     ] = ()  # headers that only a trusted proxy may send; kept apart from the others
@@ -45,6 +53,17 @@ class RequestHead:
         self.version = version
         self.headers: list[tuple[bytes, bytes]] = []
         self.memo: dict[str, Any] = {}
+
+    def with_trace(self, context: Sequence[tuple[bytes, bytes]]) -> RequestHead:
+        """Return this head with the headers of a trace context, which differ in every request; the memo is shared."""
+        head = RequestHead.__new__(RequestHead)
+        head.__dict__ = self.__dict__.copy()
+        head.headers = [*self.headers, *context]
+        if len(context) == 1:
+            head.trace = pack_context(context[0][1].decode("latin-1"))
+        else:
+            head.trace = read_trace(context)
+        return head
 
     def on_header(self, name: bytes, value: bytes) -> None:
         name = name.lower()
@@ -84,6 +103,40 @@ class RequestHead:
             self.keep_alive = True
 
 
+def read_trace(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
+    """Return the packed trace context of a request; empty if it has none, several or an invalid one."""
+    parents = [value for name, value in headers if name == b"traceparent"]
+    if len(parents) != 1:
+        return b""
+    state = b",".join([value for name, value in headers if name == b"tracestate"])
+    return pack_context(parents[0].decode("latin-1"), state.decode("latin-1"))
+
+
+def cut_plain_trace(raw: bytes, known: bytes) -> tuple[tuple[bytes, bytes]] | None:
+    """Return the trace context if the head is ``known`` but for one line with a ``traceparent`` of the usual length."""
+    at = raw.find(b"\r\ntraceparent: ")
+    if at < 0:
+        at = raw.find(b"\r\nTraceparent: ")
+    end = at + PLAIN_LINE_BYTES
+    if at < 0 or raw[end : end + 2] != b"\r\n" or raw[:at] != known[:at] or raw[end:] != known[at:]:
+        return None
+    value = raw[end - PLAIN_VALUE_BYTES : end]
+    return ((b"traceparent", value),) if PLAIN_VALUE.fullmatch(value) else None
+
+
+def cut_trace(raw: bytes) -> tuple[bytes, Sequence[tuple[bytes, bytes]]]:
+    """Return the head without its trace context, and that context as headers.
+
+    Only lines of printable characters are cut out, and only if each header occurs once and is not continued on the
+    next line; a head with others is parsed as it is.
+    """
+    lower = raw.lower()
+    if lower.count(b"\ntraceparent:") != 1 or lower.count(b"\ntracestate:") > 1:
+        return raw, ()
+    found = [(name.lower(), value.rstrip(b" ")) for name, value in TRACE_LINE.findall(raw)]
+    return (TRACE_LINE.sub(b"", raw), found) if found else (raw, ())
+
+
 def head_end(pending: bytes, limits: HttpLimits) -> int:
     """Return the end of the head, or -1 if it is incomplete. Checks sizes before anything is parsed."""
     line_end = pending.find(b"\r\n", 0, limits.request_line_bytes + 2)
@@ -105,6 +158,7 @@ def read_head(raw: bytes, limits: HttpLimits) -> RequestHead:
     _parse(head, raw)
     if raw.find(b" \r\n") >= 0 or raw.find(b"\t\r\n") >= 0:  # rare, so searched once instead of stripped from each
         head.headers = [(name, value.rstrip(b" \t")) for name, value in head.headers]
+    head.trace = read_trace(head.headers)
     if head.hosts != 1 or version != b"1.1" or head.upgrade:
         _check_framing(head)
     if head.keep_alive is None:
@@ -129,20 +183,27 @@ def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
 class HeadMemory:
     """Caches the last head of a connection, since a client that polls or posts often sends the same bytes again."""
 
-    __slots__ = ("_head", "_limits", "_raw")
+    __slots__ = ("_head", "_is_free", "_limits", "_raw")
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._raw = b""
         self._head: RequestHead | None = None
+        self._is_free = False  # the cached head has no headers of a trace context
 
     def read(self, raw: bytes) -> RequestHead:
         if self._head is not None and raw == self._raw:
             return self._head
-        head = read_head(raw, self._limits)
-        if len(raw) <= REMEMBERED_BYTES:
-            self._raw, self._head = raw, head
-        return head
+        if self._head is not None and self._is_free and (context := cut_plain_trace(raw, self._raw)) is not None:
+            return self._head.with_trace(context)
+        rest, context = cut_trace(raw)
+        if context and self._head is not None and rest == self._raw:
+            return self._head.with_trace(context)
+        head = read_head(rest, self._limits)
+        if len(rest) <= REMEMBERED_BYTES:
+            self._raw, self._head = rest, head
+            self._is_free = b"\ntrace" not in rest.lower()
+        return head.with_trace(context) if context else head
 
 
 def _parse(head: RequestHead, raw: bytes) -> None:

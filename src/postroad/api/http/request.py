@@ -61,6 +61,11 @@ class FastRequest:
     def client_certificate_der(self) -> bytes | None:
         return self._origin.client_certificate_der
 
+    @property
+    def trace(self) -> bytes:
+        """Return the packed W3C trace context of the request; empty if it has none."""
+        return self._head.trace
+
     def header(self, name: bytes) -> bytes | None:
         """Return the first header with this (lower-case) name, or None."""
         for candidate, value in self._head.headers:

@@ -78,7 +78,7 @@ async def _answer_mistake(scope: Scope, error: Exception, answering: HeaderCompl
     incident = scope["app"].state.api.network.randomness.bytes(6).hex()
     places = "".join(traceback.format_tb(error.__traceback__)).rstrip()
     log.error(
-        "incident %s: %s %r failed with %s\n%s",
+        "api.incident: incident %s: %s %r failed with %s\n%s",
         incident,
         scope["method"],
         scope["path"],

@@ -1,27 +1,21 @@
-"""Runs a network from the command line: signals, the published address, and the log on standard error.
-
-The log is text for people, or one JSON object per line. Rule: the ``extra`` fields of a record become fields of the
-JSON line; an exception is logged completely, since it is a programming error or an outage, and neither contains a
-payload.
-"""
+"""Runs a network from the command line: signals, the published address, and the log on standard error."""
 
 from __future__ import annotations
 
 import asyncio
 import contextlib
 import logging
+import os
 import signal
 from collections.abc import Callable, Coroutine, Iterator
-from datetime import UTC, datetime
 from errno import EACCES, EADDRINUSE, EADDRNOTAVAIL
 from pathlib import Path
 from socket import gaierror
 from typing import Any
 
-import msgspec
-
 from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.connection import URL_FILE
+from postroad.cli.framework.operator_log import WORDS, JsonLines, OperatorLog
 from postroad.errors import Misconfigured
 
 
@@ -70,28 +64,8 @@ def describe_listen_error(settings: Settings, error: OSError) -> OSError | Misco
     return Misconfigured([faults[error.errno]]) if error.errno in faults else error
 
 
-WORDS = "%(asctime)s %(levelname)s %(name)s: %(message)s"
-USUAL = frozenset(
-    logging.LogRecord(name="", level=0, pathname="", lineno=0, msg="", args=(), exc_info=None).__dict__
-) | {"message", "asctime", "taskName"}
-
-
-class JsonLines(logging.Formatter):
-    def format(self, record: logging.LogRecord) -> str:
-        line = {
-            "at": datetime.fromtimestamp(record.created, UTC).isoformat(),
-            "level": record.levelname.lower(),
-            "logger": record.name,
-            "message": record.getMessage(),
-        }
-        line |= {name: value for name, value in record.__dict__.items() if name not in USUAL}
-        if record.exc_info:
-            line["exception"] = self.formatException(record.exc_info)
-        return msgspec.json.encode(line, enc_hook=str).decode()
-
-
 def log_to_stderr(level: str, *, as_json: bool) -> None:
-    lines = logging.StreamHandler()
+    lines = OperatorLog(with_priorities="JOURNAL_STREAM" in os.environ)
     lines.setFormatter(JsonLines() if as_json else logging.Formatter(WORDS))
     logging.basicConfig(level=level.upper(), handlers=[lines], force=True)
     logging.getLogger("httpx2").setLevel("WARNING")  # it would log every request of the demo's own clients

@@ -7,6 +7,7 @@ from typing import Annotated, TypeVar
 
 import msgspec
 from msgspec import Meta, Struct
+from msgspec.structs import asdict
 
 from postroad.core.codecs.json_shapes import JsonProblem, make_problem
 from postroad.core.codecs.lexical import LAST_US, check_size, read_property, read_routing, read_text
@@ -66,9 +67,16 @@ class PackedEnvelope(Struct, array_like=True, forbid_unknown_fields=True, omit_d
     routing: str = ""
 
 
-_ENVELOPE = msgspec.msgpack.Decoder(PackedEnvelope)
+class TracedEnvelope(PackedEnvelope, array_like=True, forbid_unknown_fields=True, omit_defaults=True):
+    """An envelope with a W3C trace context; a type of its own, since arrays are written with all their fields."""
+
+    traceparent: str = ""
+    tracestate: str = ""
+
+
+_ENVELOPE = msgspec.msgpack.Decoder(TracedEnvelope)
 _RAW_ENVELOPES = msgspec.msgpack.Decoder(list[msgspec.Raw])
-_ENVELOPE_LIST = msgspec.msgpack.Decoder(list[PackedEnvelope])
+_ENVELOPE_LIST = msgspec.msgpack.Decoder(list[TracedEnvelope])
 _DELIVERIES = msgspec.msgpack.Decoder(list[Delivered])
 _RESULT = msgspec.msgpack.Decoder(PostResult)
 _POLL = msgspec.msgpack.Decoder(PollRequest)
@@ -175,14 +183,14 @@ def _decoded(raw: bytes, limits: WireLimits) -> Message | Refused:
         return refused
 
 
-def _converted(envelope: PackedEnvelope, limits: WireLimits) -> Message | Refused:
+def _converted(envelope: TracedEnvelope, limits: WireLimits) -> Message | Refused:
     try:
         return message_of(envelope, limits)
     except Refused as refused:
         return refused
 
 
-def message_of(e: PackedEnvelope, limits: WireLimits) -> Message:
+def message_of(e: TracedEnvelope, limits: WireLimits) -> Message:
     """The message in an envelope; the shortest envelopes take the shortest way."""
     to, payload, text = e.to, e.payload, e.topic + e.handle + e.content_type
     if (
@@ -201,11 +209,13 @@ def message_of(e: PackedEnvelope, limits: WireLimits) -> Message:
             expires_at_us=e.expires_at_us,
             possible_duplicate=e.possible_duplicate,
             parts=(Part(id="1", content_type=e.content_type or OCTETS, data=payload),),
+            traceparent=e.traceparent,
+            tracestate=e.tracestate,
         )
     return _checked(e, limits)
 
 
-def _checked(e: PackedEnvelope, limits: WireLimits) -> Message:
+def _checked(e: TracedEnvelope, limits: WireLimits) -> Message:
     for name, text in (("topic", e.topic), ("handle", e.handle), ("reference", e.reference), ("sender", e.sender)):
         read_text(text, "/" + name, limits)
     message = Message(
@@ -222,6 +232,8 @@ def _checked(e: PackedEnvelope, limits: WireLimits) -> Message:
         status=_status(e.status, limits),
         parts=_parts(e, limits),
         routing=read_routing(e.routing, "/routing") if e.routing else "",
+        traceparent=e.traceparent,
+        tracestate=e.tracestate,
     )
     check_lists(message, limits)
     return message
@@ -276,7 +288,7 @@ def envelope_of(message: Message) -> PackedEnvelope:
     alone = first is not None and first.id == "1" and not (first.attachment or first.expires_at_us or first.headers)
     rest = message.parts[1:] if alone else message.parts
     single = len(message.to) == 1 and not message.to[0].arguments
-    return PackedEnvelope(
+    envelope = PackedEnvelope(
         to=message.to[0].service if single else [_service(recipient) for recipient in message.to],
         payload=first.data if first is not None and alone else None,
         content_type=first.content_type if first is not None and alone else OCTETS,
@@ -293,6 +305,9 @@ def envelope_of(message: Message) -> PackedEnvelope:
         parts=[_written(part) for part in rest],
         routing=message.routing,
     )
+    if not message.traceparent:
+        return envelope
+    return TracedEnvelope(**asdict(envelope), traceparent=message.traceparent, tracestate=message.tracestate)
 
 
 def _written(part: Part) -> EnvelopePart:

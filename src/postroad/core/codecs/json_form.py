@@ -184,6 +184,8 @@ def read_post(post: JsonPost, limits: WireLimits) -> Message:
         properties=read_properties(post.properties, limits) if post.properties else (),
         status=_read_status(post.status, limits),
         parts=read_parts(post.documents, post.attachments, limits),
+        traceparent=post.traceparent,
+        tracestate=post.tracestate,
     )
     check_lists(message, limits)
     return message
@@ -205,6 +207,8 @@ def write_post(message: Message) -> JsonPost:
         status=_write_status(message.status),
         documents=[write_part(part) for part in message.parts if not part.attachment],
         attachments=[write_part(part) for part in message.parts if part.attachment],
+        traceparent=message.traceparent,
+        tracestate=message.tracestate,
     )
 
 
@@ -244,6 +248,8 @@ def write_delivered(message: Delivered) -> JsonDelivered:
         attachments=[write_part(part) for part in message.parts if part.attachment],
         trace=[_write_passed(one) for one in message.trace] if message.trace else [],
         cookie=_write_cookie(message.cookie) if message.cookie else None,
+        traceparent=message.traceparent,
+        tracestate=message.tracestate,
     )
 
 
@@ -281,6 +287,8 @@ def read_delivered(message: JsonDelivered, limits: WireLimits) -> Delivered:
         parts=read_parts(message.documents, message.attachments, limits),
         trace=tuple([_read_passed(one, limits) for one in message.trace]),
         cookie=Cookie(message.cookie.content, message.cookie.content_type) if message.cookie else None,
+        traceparent=message.traceparent,
+        tracestate=message.tracestate,
     )
 
 

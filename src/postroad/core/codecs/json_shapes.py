@@ -53,6 +53,8 @@ class JsonPost(JsonShape):
     status: JsonStatus | None = None
     documents: list[JsonPart] = []
     attachments: list[JsonPart] = []
+    traceparent: str = ""
+    tracestate: str = ""
 
 
 class JsonReference(JsonShape):
@@ -105,6 +107,8 @@ class JsonDelivered(JsonShape, kw_only=True):
     attachments: list[JsonPart] = []
     trace: list[JsonPassed] = []
     cookie: JsonCookie | None = None
+    traceparent: str = ""
+    tracestate: str = ""
 
 
 class JsonDeliveries(Struct, rename="camel", forbid_unknown_fields=True):

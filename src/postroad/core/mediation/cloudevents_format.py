@@ -34,12 +34,14 @@ from postroad.core.mediation.part_names import read_line
 from postroad.core.mediation.wrapper import Wrapper, cut_wire, mark_of, stretches
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Message, Part, Property, PropertyType
+from postroad.core.telemetry.trace_context import TRACEPARENT, TRACESTATE
 from postroad.errors import Refused
 
 PARTS = "application/vnd.postroad.parts+json"
 PREFIX = "ce."
 UNTYPED = "postroad.message"  # the type of an event whose message has no topic
 PLACE = "CloudEvents"
+TRACE_CONTEXT = frozenset({TRACEPARENT, TRACESTATE})
 TEXTS = ("source", "subject", "time", "dataschema")
 _IN_A_PATH = "/!$&'()*+,;=:@"  # what a path may hold as it is, besides letters and digits
 _INTEGERS = range(-(1 << 31), 1 << 31)
@@ -84,9 +86,16 @@ def _parts(event: CloudEvent, limits: WireLimits) -> tuple[Part, ...]:
 def _header(event: CloudEvent) -> Message:
     said = zip(TEXTS, (event.source, event.subject, event.time, event.data_schema), strict=True)
     properties = [Property(PREFIX + name, text) for name, text in said if text]
-    properties += [_property(name, value) for name, value in event.extensions]
+    properties += [_property(name, value) for name, value in event.extensions if name not in TRACE_CONTEXT]
     topic = "" if event.type == UNTYPED else event.type
-    return Message(topic=topic, handle=event.id, properties=tuple(properties))
+    context = {name: str(value) for name, value in event.extensions if name in TRACE_CONTEXT}
+    return Message(
+        topic=topic,
+        handle=event.id,
+        properties=tuple(properties),
+        traceparent=context.get(TRACEPARENT, ""),
+        tracestate=context.get(TRACESTATE, ""),
+    )
 
 
 def _property(name: str, value: Attribute) -> Property:
@@ -122,9 +131,15 @@ def event_of(message: OutgoingMessage) -> CloudEvent:
         time=texts["time"] or (write_time(message.posted_at_us) if message.posted_at_us else ""),
         data_content_type=kind,
         data_schema=texts["dataschema"],
-        extensions=tuple([(name, _value(entry)) for name, entry in said.items()]),
+        extensions=(*[(name, _value(entry)) for name, entry in said.items()], *_trace_context(message)),
         data=data,
     )
+
+
+def _trace_context(message: OutgoingMessage) -> list[tuple[str, str]]:
+    """Return the attributes of the distributed tracing extension."""
+    context = ((TRACEPARENT, message.traceparent), (TRACESTATE, message.tracestate))
+    return [(name, value) for name, value in context if value]
 
 
 def _first_text(*texts: str) -> str:

@@ -20,6 +20,7 @@ from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Service
 from postroad.core.model.formats import PLAIN, Format
 from postroad.core.model.message import Delivered, Message
+from postroad.core.telemetry.trace_context import TRACEPARENT, TRACESTATE
 from postroad.errors import Refused
 
 DECODERS: dict[Format, Callable[[Wire, WireLimits], DecodedMessage]] = {
@@ -78,6 +79,8 @@ def message_of(wire: Wire, taken: DecodedMessage, limits: WireLimits = DEFAULT_L
         status=fields.status or own.status,
         parts=taken.parts,
         routing=fields.routing or own.routing,
+        traceparent=own.traceparent or wire.header(TRACEPARENT),
+        tracestate=own.tracestate if own.traceparent else wire.header(TRACESTATE),
     )
     check_lists(message, limits)
     return message

@@ -190,6 +190,7 @@ def write_posted(message: Message) -> list[tuple[str, str]]:
         fields.append(("Postroad-Possible-Duplicate", "true"))
     if message.expires_at_us:
         fields.append(("Postroad-Expiration", write_time(message.expires_at_us)))
+    fields += list_trace_fields(message)
     return fields + _shared(message.properties, message.status)
 
 
@@ -212,7 +213,16 @@ def write_delivered(delivered: Delivered) -> list[tuple[str, str]]:
     if delivered.cookie is not None:
         fields.append(("Postroad-Cookie", write_cookie(delivered.cookie)))
     fields += [("Postroad-Trace", _passed(stop)) for stop in delivered.trace]
+    fields += list_trace_fields(delivered)
     return fields + _shared(delivered.properties, delivered.status)
+
+
+def list_trace_fields(message: Message | Delivered) -> list[tuple[str, str]]:
+    """Return the standard HTTP fields with the message's trace context, if it has one."""
+    if not message.traceparent:
+        return []
+    state = [("Tracestate", message.tracestate)] if message.tracestate else []
+    return [("Traceparent", message.traceparent), *state]
 
 
 def _flags(delivered: Delivered) -> tuple[tuple[str, bool], ...]:

@@ -54,6 +54,8 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
     posted_at_us: int = 0
     properties: tuple[Property, ...] = ()
     form: str = ""  # in which the message came, where that is known
+    traceparent: str = ""
+    tracestate: str = ""
     soap_body: str = ""  # what becomes of its SOAP part: strip or keep; empty: as the format has it
 
     def in_wrapper(self, *formats: Format) -> Wrapper | None:
@@ -100,5 +102,7 @@ def make_outgoing(delivered: Delivered, wrapper: Wrapper | None, seed: bytes, so
         posted_at_us=delivered.posted_at_us,
         properties=delivered.properties,
         form=delivered.form if isinstance(delivered, LocalDelivery) else "",
+        traceparent=delivered.traceparent,
+        tracestate=delivered.tracestate,
         soap_body=soap_body,
     )

@@ -86,6 +86,7 @@ class MessagePosted(Struct, gc=False, frozen=True, array_like=True, tag_field="k
     assembled: AssembledInterchange | None = None  # if it is an interchange; its sender is a batcher or a splitter
     search_keys: tuple[tuple[str, str], ...] = ()  # search keys that its sender and receivers declare: name, value
     wire_size: int = -1  # bytes on the wire, as it arrived; 0: made inside the network; -1: see ``size``
+    trace: bytes = b""  # the sender's W3C trace context, as ``core.telemetry.trace_context`` stores it
 
 
 class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="message.refused"):
@@ -107,6 +108,7 @@ class MessageRefused(Struct, gc=False, frozen=True, array_like=True, tag_field="
     copies: tuple[Copy, ...] = ()  # one for each recipient, with the code of its refusal
     explained: int = 0  # as in MessagePosted
     directory: int = 0  # version of the directory under which it was refused
+    trace: bytes = b""  # as in MessagePosted
 
 
 class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="invocation.returned"):
@@ -375,6 +377,13 @@ Entry = (
 )
 
 KINDS: tuple[str, ...] = tuple(kind.__struct_config__.tag for kind in Entry.__args__)
+
+
+def peek_kind(facts: bytes) -> str:
+    """Return the kind of an encoded entry without decoding it."""
+    start = 3 if facts[0] == 0xDC else 1  # after the head of an array of more than 15 fields, or of fewer
+    return facts[start + 1 : start + 1 + (facts[start] & 0x1F)].decode()
+
 
 encode: Callable[[Entry], bytes] = msgspec.msgpack.Encoder().encode
 decode: Callable[[bytes], Entry] = msgspec.msgpack.Decoder(Entry).decode

@@ -90,6 +90,8 @@ class Message(Struct, gc=False, frozen=True, kw_only=True):
     status: Status | None = None
     parts: tuple[Part, ...] = ()
     routing: str = ""  # static or dynamic, for all services of the route; empty: as each service chose
+    traceparent: str = ""  # the message's own W3C trace context, as written; ignored if it is not valid
+    tracestate: str = ""
 
 
 class AnsweredMessage(Struct, gc=False, frozen=True, array_like=True):
@@ -140,6 +142,8 @@ class Delivered(Struct, gc=False, frozen=True, kw_only=True):
     parts: tuple[Part, ...] = ()
     trace: tuple[PassedService, ...] = ()  # if the poll requested it; limited to what the receiver may see
     cookie: Cookie | None = None
+    traceparent: str = ""  # the sender's W3C trace context; another one if the receiver may not know the sender
+    tracestate: str = ""
 
 
 class RecipientResult(Struct, gc=False, frozen=True, kw_only=True):

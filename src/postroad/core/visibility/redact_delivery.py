@@ -16,6 +16,7 @@ from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import AnsweredMessage, Cookie, Delivered, MessageType, PostResult, Property
 from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
+from postroad.core.telemetry.trace_context import unpack_context, veil_context
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused
 
@@ -85,6 +86,20 @@ def isolate_delivery(
         type=MessageType.REQUEST if delivered.in_transit else delivered.type,
         in_transit=False,
     )
+
+
+def add_trace_context(delivered: Delivered, message: MessagePosted) -> Delivered:
+    """Return the delivery, redacted before, with the sender's trace context if its receiver may know the sender.
+
+    Other receivers get a context made of the transaction ID that they see.
+    """
+    context = unpack_context(message.trace)
+    if context is None:
+        return delivered
+    author = message.shown_sender or message.sender if message.forwarded is not None else message.sender
+    if (delivered.transaction, delivered.sender_gcid) == (message.transaction, author):
+        return replace(delivered, traceparent=context.traceparent, tracestate=context.tracestate)
+    return replace(delivered, traceparent=veil_context(message.trace, delivered.transaction))
 
 
 def add_cookie(delivered: Delivered, directory: Directory) -> Delivered:

@@ -43,6 +43,7 @@ from postroad.core.model.message import Message, Recipient
 from postroad.core.model.part_facts import MessageArrival
 from postroad.core.model.refusals import REFUSALS
 from postroad.core.projection.unique_keys import idempotency_key
+from postroad.core.telemetry.trace_context import TRACEPARENT, TRACESTATE, pack_context
 from postroad.errors import Refused
 from postroad.flow.concurrency.commit import future_of
 from postroad.flow.network import Network
@@ -207,6 +208,7 @@ def _read(incoming: As2Request, service: Service, partnership: Partnership, limi
         fingerprint=mic,
         arrival=MessageArrival(len(wrapper), taken.notes, heading.message_id, mic, opened.layers),
         wrapper=wrapper,
+        trace=pack_context(field_of(incoming.headers, TRACEPARENT), field_of(incoming.headers, TRACESTATE)),
     )
     return OpenedAs2Message(opened, posting)
 

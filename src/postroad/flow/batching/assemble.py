@@ -105,7 +105,7 @@ class InterchangeAssembler:
         except Unavailable as trouble:
             if trouble.code != DAMAGED.code:
                 raise
-            log.error("batch %s cannot be assembled: %s", batch.id, trouble)
+            log.error("batch.assembly_waiting: batch %s cannot be assembled: %s", batch.id, trouble)
             after = await self._suspended(service, batch, DAMAGED)
         except Refused as refusal:
             after = await self._suspended(service, batch, refusal)
@@ -119,7 +119,9 @@ class InterchangeAssembler:
 
     async def _suspended(self, service: Service, batch: Batch, refusal: Refused) -> Batch | None:
         if isinstance(refusal.__cause__, Exception):
-            log.error("batch %s cannot be assembled: %s", batch.id, locate_error(refusal.__cause__))
+            log.error(
+                "batch.assembly_failed: batch %s cannot be assembled: %s", batch.id, locate_error(refusal.__cause__)
+            )
         why = f"{refusal.code}: {refusal.detail}"[:MAX_REASON]
         after = suspend_batch(batch, why, self._network.clock.now_us())
         written = await self._book.write(service.gcid, "suspended", [after])

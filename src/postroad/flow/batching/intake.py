@@ -80,16 +80,26 @@ class BatchIntake:
             arrival = await self._arrival(service, batching, queued, body)
             return arrival or self._pass_by(service, batching, queued, body)
         except Exception as error:
-            log.error("%s failed on session %s: %s", service.address, queued.message.session, locate_error(error))
+            log.error(
+                "batch.intake_failed: %s failed on session %s: %s",
+                service.address,
+                queued.message.session,
+                locate_error(error),
+            )
             return self._network.ending.fail(queued.number, make_reason(FAILED.code, detail=FAILED.text))
 
     async def _dealt_with(self, service: Service, queued: Queued, work: Coroutine[Any, Any, None]) -> None:
         try:
             await work
         except Unavailable as error:
-            log.warning("%s leaves session %s to its lease: %s", service.address, queued.message.session, error)
+            log.warning(
+                "batch.left_to_lease: %s leaves session %s to its lease: %s",
+                service.address,
+                queued.message.session,
+                error,
+            )
         except Refused as refusal:  # expired or answered meanwhile
-            log.info("%s: session %s: %s", service.address, queued.message.session, refusal.code)
+            log.info("batch.intake_refused: %s: session %s: %s", service.address, queued.message.session, refusal.code)
 
     async def _arrival(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> TimedArrival | None:
         """Return the message as a batch arrival; None if it is passed on unbatched."""

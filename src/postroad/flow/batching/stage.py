@@ -85,9 +85,9 @@ class BatchStage:
                 if await self._terms.leads():
                     await check_unattended_batches(self._network, find_batchers(self._network.directory))
             except PostroadError as error:
-                log.warning("batches without a batcher cannot be looked at: %s", error)
+                log.warning("batch.orphans_waiting: batches without a batcher cannot be looked at: %s", error)
             except Exception as error:
-                log.error("looking at batches without a batcher failed: %s", locate_error(error))
+                log.error("batch.orphans_failed: looking at batches without a batcher failed: %s", locate_error(error))
 
     def _batcher(self, gcid: str) -> Batcher:
         batcher = Batcher(self._network, gcid, self._terms, self._latest.get(gcid))
@@ -122,7 +122,7 @@ class Batcher:
                 self._network.batches.listen(self._gcid, None)
                 await self._port.rest()
         except PostroadError as error:
-            log.warning("the batches of %s are left as after a crash: %s", self._gcid, error)
+            log.warning("batch.rest_failed: the batches of %s are left as after a crash: %s", self._gcid, error)
         finally:
             self.ended.set()
 
@@ -138,10 +138,10 @@ class Batcher:
             try:
                 await self._round()
             except PostroadError as error:
-                log.warning("the batcher %s waits a moment: %s", self._gcid, error)
+                log.warning("batch.waiting: the batcher %s waits a moment: %s", self._gcid, error)
                 await self._wait_after_error()
             except Exception as error:
-                log.error("the batcher %s failed: %s", self._gcid, locate_error(error))
+                log.error("batch.failed: the batcher %s failed: %s", self._gcid, locate_error(error))
                 await self._wait_after_error()
 
     async def _round(self) -> None:

@@ -39,7 +39,7 @@ class ClockSteps:
             await asyncio.sleep(LOOK_EVERY_S)
             step_s, ahead_s = self._ahead_s() - ahead_s, self._ahead_s()
             if abs(step_s) >= MIN_STEP_S:
-                log.warning("the clock was set by %+.1f s; due times are checked again", step_s)
+                log.warning("clock.stepped: the clock was set by %+.1f s; due times are checked again", step_s)
                 self.report()
 
     def report(self) -> None:

@@ -34,7 +34,7 @@ from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.core.model.reason import Reason
 from postroad.errors import Misconfigured, Refused
-from postroad.flow.push.request import build_proven_request, build_webhook_id
+from postroad.flow.push.request import build_proven_request, build_trace_headers, build_webhook_id
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.flow.stages.mediate import HandedDelivery
 from postroad.ports import Clock, Pusher, Randomness, Secrets
@@ -113,7 +113,7 @@ class As2Pusher:
         return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
 
     def _headers(self, push: Push, handed: HandedDelivery, built: BuiltMessage) -> dict[str, str]:
-        headers = {name.lower(): value for name, value in built.headers}
+        headers = {name.lower(): value for name, value in built.headers} | build_trace_headers(handed.delivered)
         if push.authentication is PushAuthentication.SIGNATURE:
             seconds = self._clock.now_us() // 1_000_000
             headers |= {"webhook-id": build_webhook_id(handed.delivered), "webhook-timestamp": str(seconds)}
@@ -169,7 +169,11 @@ def encode_mdn(headers: Headers, body: bytes) -> bytes:
 def _answer_of(service: Service, verdict: MdnVerdict, taken: PushAnswer) -> PushAnswer:
     if verdict.acknowledged:
         if verdict.reason:
-            log.warning("%s took an AS2 message and warns: %s", service.address, verdict.reason[:MAX_WARNING])
+            log.warning(
+                "as2.partner_warning: %s took an AS2 message and warns: %s",
+                service.address,
+                verdict.reason[:MAX_WARNING],
+            )
         return taken
     return PushAnswer(status=None, fault=make_verdict_reason(verdict), final=verdict.outcome is MdnOutcome.REJECTED)
 

@@ -158,7 +158,9 @@ class PushAttempts:
         except Refused as refusal:
             if not refusal.code.startswith(TOO_LATE):
                 return _refused_response(refusal)
-            log.info("session %s had come to its end when %s answered", delivered.session, service.address)
+            log.info(
+                "push.answer_late: session %s had come to its end when %s answered", delivered.session, service.address
+            )
         return answer
 
     async def _write(
@@ -203,7 +205,7 @@ class PushAttempts:
         except Refused:  # a concurrent change of the service takes precedence
             return
         self._disabled.value += 1
-        log.warning("pushes to %s are switched off: %s", service.address, reason)
+        log.warning("push.disabled: pushes to %s are switched off: %s", service.address, reason)
 
 
 async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:

@@ -140,13 +140,13 @@ class Courier:
             try:
                 await self._round()
             except Refused as refusal:  # its own policy; a change of the profile brings another courier
-                log.warning("%s cannot be pushed to: %s", self.service.address, refusal)
+                log.warning("push.refused: %s cannot be pushed to: %s", self.service.address, refusal)
                 await self._wait.until(asyncio.sleep(MAX_SLEEP_S))
             except Unavailable as error:
-                log.warning("nothing can be pushed to %s now: %s", self.service.address, error)
+                log.warning("push.waiting: nothing can be pushed to %s now: %s", self.service.address, error)
                 await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
-                log.error("pushing to %s failed: %s", self.service.address, type(error).__name__)
+                log.error("push.failed: pushing to %s failed: %s", self.service.address, type(error).__name__)
                 await self._wait.until(asyncio.sleep(RETRY_S))
 
     async def _round(self) -> None:
@@ -170,7 +170,7 @@ class Courier:
         try:
             await self._network.desk.hasten(self.service.gcid)
         except Unavailable as error:  # each of them is tried when its time comes
-            log.warning("retries to %s wait for their time: %s", self.service.address, error)
+            log.warning("push.retries_waiting: retries to %s wait for their time: %s", self.service.address, error)
         self._resumed.set()
 
     async def _begin_some(self) -> bool:
@@ -283,7 +283,9 @@ class Courier:
         self._places.mark_gone(target)
         if target.another:
             gone, left = ("backup", "main place") if target.is_backup else ("main place", "backup")
-            log.warning("the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left)
+            log.warning(
+                "push.endpoint_gone: the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left
+            )
 
     def _done(self, task: asyncio.Task[EndpointHealth]) -> None:
         push = self._under_way.pop(task)
@@ -292,7 +294,9 @@ class Courier:
         push.late.cancel()
         push.lane.release(self.service.organization, 1)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a push to %s was left to its lease: %s", self.service.address, type(error).__name__)
+            log.error(
+                "push.left_to_lease: a push to %s was left to its lease: %s", self.service.address, type(error).__name__
+            )
 
     def _pause_s(self) -> float:
         """Return how long pushes must wait: for a window to open, or for the breaker to allow an attempt."""
@@ -309,7 +313,7 @@ class Courier:
         try:
             await self._network.settle(make_receiver_caller(self.service), settlement)
         except Unavailable as error:
-            log.warning("pushes to %s are left to their lease: %s", self.service.address, error)
+            log.warning("push.all_left_to_lease: pushes to %s are left to their lease: %s", self.service.address, error)
 
 
 async def _any_done(under_way: dict[asyncio.Task[EndpointHealth], ActivePush]) -> None:

@@ -12,6 +12,7 @@ from hashlib import sha256
 from postroad.core.codecs.native_formats import FORMS
 from postroad.core.delivery.push_request import PushRequest
 from postroad.core.identity import webhook
+from postroad.core.mediation.header_fields import list_trace_fields
 from postroad.core.model import ids
 from postroad.core.model.delivery import LocalDelivery
 from postroad.core.model.directory import Push, PushAuthentication, Service
@@ -35,11 +36,20 @@ def build_push_request(
 ) -> PushRequest:
     """Return the request for one attempt; raises Misconfigured if the profile is incomplete."""
     written, body = _content(service, handed)
-    headers = written | {
-        "webhook-id": build_webhook_id(handed.delivered),
-        "webhook-timestamp": str(now_us // 1_000_000),
-    }
+    headers = (
+        written
+        | build_trace_headers(handed.delivered)
+        | {
+            "webhook-id": build_webhook_id(handed.delivered),
+            "webhook-timestamp": str(now_us // 1_000_000),
+        }
+    )
     return build_proven_request(service, push, secrets, headers, body, timeout_s)
+
+
+def build_trace_headers(delivered: Delivered) -> dict[str, str]:
+    """Return the headers with the message's trace context, if it has one."""
+    return {name.lower(): value for name, value in list_trace_fields(delivered)}
 
 
 def build_proven_request(

@@ -65,7 +65,7 @@ class As2Partners:
         try:
             return service, self.of(service)
         except Misconfigured as fault:
-            log.error("nothing can be received from %s: %s", service.address, fault)
+            log.error("as2.partner_misconfigured: nothing can be received from %s: %s", service.address, fault)
             raise Refused(
                 "as2.unexpected-processing-error",
                 "The network's key is not available; try again later, and contact the operator",

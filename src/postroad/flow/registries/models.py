@@ -81,5 +81,5 @@ class ModelRegistry:
         try:
             apply_changes(model, gcid, touched, directory)
         except Refused as refusal:
-            log.info("model %s is reopened: %s", gcid, refusal.code)
+            log.info("model.reopened: model %s is reopened: %s", gcid, refusal.code)
             del self._open[gcid]

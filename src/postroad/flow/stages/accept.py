@@ -389,7 +389,7 @@ class AcceptStage:
         if isinstance(error, Unavailable):
             answered(error)
         else:
-            log.error("a post could not be carried out", exc_info=error)
+            log.error("post.failed: a post could not be carried out", exc_info=error)
             answered(Refused("internal", "The post failed; try again"))
 
 

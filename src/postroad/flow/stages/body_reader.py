@@ -12,6 +12,7 @@ from typing import Any, Literal, Protocol
 
 import msgspec
 from msgspec import Struct
+from msgspec.structs import replace
 
 from postroad.core.codecs.bulk import BulkPart, bulk_parts, decode_bulk
 from postroad.core.codecs.codec import Codec
@@ -27,9 +28,10 @@ from postroad.core.codecs.native_formats import (
 )
 from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.mediation.header_fields import has_fields
-from postroad.core.mediation.model import Wire
+from postroad.core.mediation.model import Headers, Wire
 from postroad.core.model.message import Message
 from postroad.core.model.part_facts import MessageArrival
+from postroad.core.telemetry.trace_context import TRACEPARENT, TRACESTATE
 from postroad.errors import Refused
 from postroad.flow.stages.mediate import read_external_post
 from postroad.flow.stages.posting import Posting, check_idempotency_key, compute_fingerprint
@@ -118,16 +120,28 @@ def read_post(
     limits: WireLimits,
     content_type: str,
     idempotency: str | None,
+    trace: bytes = b"",
 ) -> Posting:
-    """Return the post in a body in a native or external format; raises Refused."""
+    """Return the post in a body in a native or external format; raises Refused.
+
+    ``trace`` is the trace context of the call; it counts for messages that have none of their own.
+    """
     message = decode_native_post(own, body, limits, content_type)
     if idempotency is not None:
         check_idempotency_key(idempotency)
     if own is None or message is None:
-        return read_external_post(wire(), limits, idempotency or "")
+        return read_external_post(wire(), limits, idempotency or "", trace)
     came = MessageArrival(notes=(own.note,)) if own.note else None
     mark = compute_fingerprint(body) if idempotency else ""
-    return Posting(message, len(body), form_of(own.codec), idempotency or "", mark, came)
+    return Posting(
+        message=message,
+        size=len(body),
+        form=form_of(own.codec),
+        idempotency=idempotency or "",
+        fingerprint=mark,
+        arrival=came,
+        trace=trace,
+    )
 
 
 def _post(large: LargeBody) -> ReadBody:
@@ -228,9 +242,17 @@ def _read(part: BulkPart | Refused, limits: WireLimits) -> Posting | Refused:
         message = decode_native_post(own, content, limits, content_type)
         if own is None or message is None:
             return read_external_post(Wire(headers, content), limits)
-        return make_bulk_posting(message, own.note)
+        return make_bulk_posting(_with_part_context(message, headers), own.note)
     except Refused as refused:
         return refused
+
+
+def _with_part_context(message: Message, headers: Headers) -> Message:
+    """Return the message with the trace context that the header of its part has, if the message has none."""
+    context = Wire(headers, b"")
+    if message.traceparent or not (parent := context.header(TRACEPARENT)):
+        return message
+    return replace(message, traceparent=parent, tracestate=context.header(TRACESTATE))
 
 
 _has_fields = lru_cache(maxsize=64)(has_fields)  # parts of one body mostly have the same header

@@ -42,7 +42,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.queries import CONTENT
 from postroad.core.visibility.isolation import list_passed_services
 from postroad.core.visibility.pseudonyms import is_pseudonym
-from postroad.core.visibility.redact_delivery import add_cookie, apply_context, has_context
+from postroad.core.visibility.redact_delivery import add_cookie, add_trace_context, apply_context, has_context
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
@@ -255,6 +255,8 @@ class DeliverStage:
         )
         if has_context(queued):
             delivered = apply_context(delivered, queued, directory, self._tokens.pseudonyms)
+        if message.trace:
+            delivered = add_trace_context(delivered, message)
         if is_external:
             delivered = _add_wrapper(delivered, queued, body or b"")
         if directory.cookies:
@@ -329,7 +331,12 @@ async def load_bodies(desk: Desk, who: str, claimed: Sequence[Queued]) -> list[t
                 found.append((queued, await desk.body(queued)))
         if not found:
             raise
-        log.warning("%s leaves %d messages to their lease: %s", who, len(claimed) - len(found), trouble)
+        log.warning(
+            "delivery.bodies_unreadable: %s leaves %d messages to their lease: %s",
+            who,
+            len(claimed) - len(found),
+            trouble,
+        )
         return found
 
 

@@ -19,6 +19,7 @@ from postroad.core.model.part_facts import MessageArrival, total_size
 from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import post_keys
 from postroad.core.routing.business_keys import Keys
+from postroad.core.telemetry.trace_context import pack_context
 from postroad.flow.stages.idempotency import derive_post_keys
 from postroad.flow.stages.posting import Posting, describe_parts
 
@@ -57,7 +58,7 @@ def build_post(
         message.routing, posting.arrival,
         None,  # forwarded
         None,  # assembled
-        search_keys, posting.size,
+        search_keys, posting.size, posting.context,
     )  # fmt: skip
 
 
@@ -102,6 +103,7 @@ def build_response(
         arrival=posting.arrival,
         wire_size=posting.size,
         search_keys=search_keys,
+        trace=posting.context,
     )
 
 
@@ -183,6 +185,8 @@ def build_forward(
         ),
         assembled=first.assembled,
         search_keys=search_keys,
+        # as the forwarding service received it, which may be another one than the sender's
+        trace=pack_context(sent.delivered.traceparent, sent.delivered.tracestate) if not first.assembled else b"",
     )
 
 

@@ -61,10 +61,10 @@ class ExpireStage:
             try:
                 next_us = await self.expire_due() if await leads() else None
             except Unavailable as trouble:
-                log.warning("nothing can be expired now: %s", trouble)
+                log.warning("expiry.waiting: nothing can be expired now: %s", trouble)
                 next_us = self._soon_us()
             except Exception:
-                log.exception("what is due could not be ended; trying again")
+                log.exception("expiry.failed: what is due could not be ended; trying again")
                 next_us = self._soon_us()
             await asyncio.sleep(min(self._look_s * REST, MAX_REST_S))
             await self._sleep(next_us, most_s)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Protocol
 
 from postroad.core.audit.history.builder import build_history
 from postroad.core.model.history import History
@@ -12,11 +13,18 @@ from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.registries.batch_history import list_batch_ids, load_known_batches
+from postroad.ports import IndexReader, JournalBatch
 
 SETTLED_BY = JOURNEY.index("settle_seq")
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 MAX_ENTRIES = 20_000
 TOLD_AT_ONCE = 500  # entries and copies processed on the event loop at a time, in a few milliseconds
+
+
+class EntryReader(Protocol):
+    """The part of a journal that reads entries."""
+
+    async def read(self, after_seq: int, limit_bytes: int = ...) -> JournalBatch: ...
 
 
 class HistoryStage:
@@ -32,7 +40,7 @@ class HistoryStage:
         rows = await self._index.query("message", self._pseudonyms.real_session(session))
         if not rows:
             return None
-        entries = await self._entries(rows[0][TRANSACTION])
+        entries = list((await load_transaction(self._index, self._journal, rows[0][TRANSACTION])).items())
         batches = await load_known_batches(self._index, list_batch_ids(entry for _, entry in entries))
         directory = self._directory()
 
@@ -51,23 +59,22 @@ class HistoryStage:
             return told()
         return await self._heavy.run(organization or "", told)
 
-    async def _entries(self, transaction: str) -> list[tuple[int, Entry]]:
-        posted = await self._index.query("transaction_messages", transaction)
-        returned = await self._index.query("transaction_contents", transaction)
-        trail = await self._index.query("transaction_trail", transaction)
-        header = QUERIES["message"][1].index("header")
-        entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
-        journeys = await self._index.query("transaction_journeys", transaction)
-        ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
-        # If there are too many events, old attempts are omitted first: the state of each copy is always shown.
-        for seq in [*[row[0] for row in returned], *ended, *[row[0] for row in reversed(trail)]][:MAX_ENTRIES]:
-            if seq not in entries:
-                entries[seq] = await self._entry(seq)
-        return list(entries.items())
 
-    async def _entry(self, seq: int) -> Entry:
-        batch = await self._journal.read(seq - 1, 1)
-        return decode(batch.records[0].facts)
+async def load_transaction(index: IndexReader, journal: EntryReader, transaction: str) -> dict[int, Entry]:
+    """Return the entries about a transaction, by number; at most ``MAX_ENTRIES`` besides its posts."""
+    posted = await index.query("transaction_messages", transaction)
+    returned = await index.query("transaction_contents", transaction)
+    trail = await index.query("transaction_trail", transaction)
+    header = QUERIES["message"][1].index("header")
+    entries: dict[int, Entry] = {row[0]: decode(row[header]) for row in posted}
+    journeys = await index.query("transaction_journeys", transaction)
+    ended = [row[SETTLED_BY] for row in journeys if row[SETTLED_BY]]
+    # If there are too many events, old attempts are omitted first: the state of each copy is always shown.
+    for seq in [*[row[0] for row in returned], *ended, *[row[0] for row in reversed(trail)]][:MAX_ENTRIES]:
+        if seq not in entries:
+            batch = await journal.read(seq - 1, 1)
+            entries[seq] = decode(batch.records[0].facts)
+    return entries
 
 
 def _parts_of(entries: Sequence[tuple[int, Entry]]) -> int:

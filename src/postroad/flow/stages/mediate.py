@@ -40,7 +40,9 @@ MAX_REMEMBERED = 100_000
 SAYS_SOMETHING = (PREFIX, "ce-", "content-", "soapaction")  # prefixes of header fields that are part of a message
 
 
-def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "") -> Posting:
+def read_external_post(
+    wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempotency: str = "", trace: bytes = b""
+) -> Posting:
     """Decode a post in an external format, with what is needed to reproduce its bytes."""
     if wire.header("as2-from") and wire.header("as2-to"):
         raise Refused("wire.unsupported", "AS2 messages are sent to the network's AS2 address, not to this one")
@@ -65,6 +67,7 @@ def read_external_post(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, idempote
         fingerprint=mark,
         arrival=arrival,
         wrapper=wrapper,
+        trace=trace,
     )
 
 

@@ -12,6 +12,7 @@ from postroad.core.model.journal import MessagePosted, decode
 from postroad.core.model.message import Message, Part, PostResult, RecipientResult
 from postroad.core.model.part_facts import MessageArrival, PartFacts
 from postroad.core.model.route import Copy
+from postroad.core.telemetry.trace_context import pack_context
 from postroad.errors import Refused, Unavailable
 from postroad.ports import Journal
 
@@ -33,6 +34,15 @@ class Posting(Struct, gc=False, frozen=True):
     arrival: MessageArrival | None = None  # how it arrived, if in an external format
     wrapper: bytes = b""  # the wrapper of its parts, packed
     bulk: str = ""  # the Idempotency-Key of its call, if the call has several posts
+    trace: bytes = b""  # the trace context of its call, packed; the message's own counts first
+
+    @property
+    def context(self) -> bytes:
+        """Return the message's own trace context if it is valid, else that of the call."""
+        message = self.message
+        return (
+            pack_context(message.traceparent, message.tracestate) or self.trace if message.traceparent else self.trace
+        )
 
 
 class ReplayedResult(PostResult, gc=False, frozen=True, kw_only=True):

@@ -44,7 +44,8 @@ def build_refused_entry(
     explanation = pack_tried(refusal.routed.tried) if isinstance(refusal, NoRoute) and refusal.routed.tried else b""
     copies = refusal.routed.copies[:MAX_LISTED] if isinstance(refusal, NoRoute) else ()
     about = _about(entry, posting.message, posting.form)
-    kept = replace(about, copies=tuple([_shortened(copy) for copy in copies]), explained=len(explanation))
+    shortened = tuple([_shortened(copy) for copy in copies])
+    kept = replace(about, copies=shortened, explained=len(explanation), trace=posting.context)
     return kept, explanation or None
 
 

@@ -44,7 +44,7 @@ class Callables:
         try:
             answer = self._routings[name](content, media_type, items)
         except Exception as error:
-            log.warning("routing %s raised %s", name, type(error).__name__)
+            log.warning("exchange.routing_raised: routing %s raised %s", name, type(error).__name__)
             return QueryVerdict(goes=False, error=f"{type(error).__name__}: {error}")
         match answer:
             case bool() | None:

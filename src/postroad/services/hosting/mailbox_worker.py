@@ -54,10 +54,14 @@ class MailboxWorker:
             try:
                 await self._take()
             except (Refused, Unavailable) as error:
-                log.warning("the mailbox of hosted service %s cannot be read: %s", self._gcid, error)
+                log.warning(
+                    "hosted.mailbox_unreadable: the mailbox of hosted service %s cannot be read: %s", self._gcid, error
+                )
                 await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
-                log.error("attending to hosted service %s failed: %s", self._gcid, type(error).__name__)
+                log.error(
+                    "hosted.worker_failed: attending to hosted service %s failed: %s", self._gcid, type(error).__name__
+                )
                 await self._wait.until(asyncio.sleep(RETRY_S))
 
     async def _take(self) -> None:
@@ -86,7 +90,11 @@ class MailboxWorker:
     def _done(self, task: asyncio.Task[None]) -> None:
         self._working.pop(task, None)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("a delivery of hosted service %s was left to its lease: %s", self._gcid, type(error).__name__)
+            log.error(
+                "hosted.delivery_left_to_lease: a delivery of hosted service %s was left to its lease: %s",
+                self._gcid,
+                type(error).__name__,
+            )
 
     async def _give_back(self, delivered: Delivered) -> None:
         service = self._network.directory.services.get(self._gcid)

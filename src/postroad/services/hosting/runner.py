@@ -71,10 +71,20 @@ class DeliveryRunner:
                 position.leave()
             await self._answer(service, delivered, returned)
         except (Unavailable, TimeoutError) as error:
-            log.warning("%s gives session %s back: %s", service.address, delivered.session, str(error) or "out of time")
+            log.warning(
+                "hosted.returned: %s gives session %s back: %s",
+                service.address,
+                delivered.session,
+                str(error) or "out of time",
+            )
             await self.give_back(service, delivered)
         except Refused as refusal:  # expired or answered meanwhile
-            log.info("%s could not answer session %s: %s", service.address, delivered.session, refusal.code)
+            log.info(
+                "hosted.answer_refused: %s could not answer session %s: %s",
+                service.address,
+                delivered.session,
+                refusal.code,
+            )
         finally:
             position.leave()
 
@@ -89,7 +99,9 @@ class DeliveryRunner:
         try:
             await self._network.settle(Caller.inside(service), settlement)
         except Unavailable as error:
-            log.warning("%s leaves session %s to its lease: %s", service.address, delivered.session, error)
+            log.warning(
+                "hosted.left_to_lease: %s leaves session %s to its lease: %s", service.address, delivered.session, error
+            )
 
     async def _worked(self, service: Service, delivered: Delivered) -> ServiceResult:
         slot = self._slots[service.hosted].slot(service.organization.casefold())
@@ -101,7 +113,9 @@ class DeliveryRunner:
         except (Unavailable, TimeoutError):
             raise
         except Exception as error:
-            log.error("%s failed on session %s: %s", service.address, delivered.session, locate_error(error))
+            log.error(
+                "hosted.failed: %s failed on session %s: %s", service.address, delivered.session, locate_error(error)
+            )
             return ServiceResult(
                 status=Status("service.failed", f"{service.address} failed on this message; its owner is notified")
             )
@@ -143,7 +157,9 @@ class DeliveryRunner:
                 await self._network.fail(delivered, make_reason(returned.status.code, detail=returned.status.text))
                 return
             if returned.status is not None:
-                log.info("%s: session %s ended as %s", service.address, delivered.session, returned.status.code)
+                log.info(
+                    "hosted.ended: %s: session %s ended as %s", service.address, delivered.session, returned.status.code
+                )
             await self._network.settle(Caller.inside(service), Settlement(tokens=(delivered.token,)))
             return
         try:

@@ -67,7 +67,10 @@ class SplitterPartner:
                 await self._tools.partners.send(self._tools.service, self._message, acknowledgment)
             except Refused as refusal:
                 log.warning(
-                    "%s cannot answer session %s: %s", self._tools.service.address, self._message.session, refusal
+                    "splitter.acknowledgment_failed: %s cannot answer session %s: %s",
+                    self._tools.service.address,
+                    self._message.session,
+                    refusal,
                 )
                 unwritten.append(
                     f"the acknowledgment of interchange {found.reference} cannot be written: {refusal.detail}"

@@ -75,7 +75,10 @@ class SplitterService:
         rejected = _rejected(returned.documents, onward)
         unsent = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
         log.info(
-            "%s split %d documents from session %s", tools.service.address, onward.copies, returned.message.session
+            "splitter.split: %s split %d documents from session %s",
+            tools.service.address,
+            onward.copies,
+            returned.message.session,
         )
         counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
         if not unsent:

@@ -13,7 +13,7 @@ from postroad.testing.contracts.index.story import STORY
 from tests.unit.core.projection.old_entries import OLD_ENTRIES
 
 ADDED_SINCE = {
-    "MessagePosted": 9, "InvocationReturned": 9, "MessageRefused": 7, "DeliveriesAcknowledged": 2, "DeliveriesEnded": 3,
+    "MessagePosted": 10, "InvocationReturned": 9, "MessageRefused": 8, "DeliveriesAcknowledged": 2, "DeliveriesEnded": 3,
 }  # fmt: skip
 
 

@@ -31,7 +31,7 @@ def serve(out: Output, settings: Settings, port: int | None) -> None:
     """
     if port is not None:
         settings = dataclasses.replace(settings, port=port)
-    log_to_stderr(settings.log_level, as_json=out.as_json)
+    log_to_stderr(settings.log_level, as_json=out.as_json or settings.log_form == "json")
     run_until_signalled(_run(out, settings))
 
 

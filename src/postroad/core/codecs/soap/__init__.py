@@ -26,6 +26,7 @@ from postroad.core.codecs.soap.fault import read_fault, write_fault
 from postroad.core.codecs.soap.names import SOAP_11, SOAP_12, network_name, short_name
 from postroad.core.codecs.soap.post_reader import read_post
 from postroad.core.codecs.soap.reader import SoapElement, operation_in, read_tree
+from postroad.core.codecs.soap.trace_properties import take_trace_properties
 from postroad.core.codecs.soap.writer import (
     write_delivered,
     write_poll,
@@ -69,7 +70,8 @@ class SoapCodec:
             message = read_canonical(utf8, self.namespace, limits)
         except Refused:
             message = None  # the general reader says where the fault is
-        return message or self._read_utf8(utf8, "Post", read_post, limits)
+        message = message or self._read_utf8(utf8, "Post", read_post, limits)
+        return take_trace_properties(message) if message.properties else message
 
     def encode_post(self, message: Message) -> bytes:
         return self._enveloped(write_post(message))
@@ -90,7 +92,8 @@ class SoapCodec:
         return self._enveloped(write_delivered(messages))
 
     def decode_delivered(self, body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> list[Delivered]:
-        return self._read(body, "PollResponse", read_delivered, limits)
+        messages = self._read(body, "PollResponse", read_delivered, limits)
+        return [take_trace_properties(message) if message.properties else message for message in messages]
 
     def encode_settlement(self, settlement: Settlement) -> bytes:
         return self._enveloped(write_settlement(settlement))

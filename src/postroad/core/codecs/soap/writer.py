@@ -11,6 +11,7 @@ from functools import lru_cache
 
 from postroad.core.codecs.lexical import write_time
 from postroad.core.codecs.soap.parts import write_part
+from postroad.core.codecs.soap.trace_properties import list_properties
 from postroad.core.codecs.xml_escape import attribute_value, text_value
 from postroad.core.model.message import (
     Argument,
@@ -88,7 +89,7 @@ def write_post(message: Message) -> bytes:
         f"{_field('Reference', message.reference)}"
         f"{_field('Expiration', write_time(message.expires_at_us)) if message.expires_at_us else ''}"
         f"{_field('Routing', message.routing)}{_services('Route', message.route)}"
-        f"{_properties(message.properties)}{_status(message.status)}</pr:Header>"
+        f"{_properties(list_properties(message))}{_status(message.status)}</pr:Header>"
     )
     return header.encode() + _parts(message.parts) + b"</pr:Post>"
 
@@ -112,7 +113,8 @@ def _delivered(m: Delivered) -> bytes:
         f"<pr:Type>{m.type.value}</pr:Type>{_field('Topic', m.topic)}{_field('Handle', m.handle)}{reference}"
         f"{_field('Invoker', m.invoker)}<pr:PostedAt>{write_time(m.posted_at_us)}</pr:PostedAt>"
         f"<pr:Attempt>{m.attempt}</pr:Attempt>{optional}"
-        f"{_properties(m.properties) if m.properties else ''}{_status(m.status)}{_trace(m.trace) if m.trace else ''}"
+        f"{_properties(list_properties(m)) if m.properties or m.traceparent else ''}"
+        f"{_status(m.status)}{_trace(m.trace) if m.trace else ''}"
         f"{_cookie(m.cookie) if m.cookie else ''}</pr:Header>"
     )
     return b"%b%b</pr:Message>" % (header.encode(), _parts(m.parts))

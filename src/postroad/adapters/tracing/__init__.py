@@ -1,0 +1,1 @@
+"""The process that follows the journal and exports traces, and its job."""

@@ -65,7 +65,7 @@ class QueriedGauges:
             await one.compute()
         except Exception as error:  # a page without one number is better than none
             self._errors.value += 1
-            log.info("a gauge could not be computed: %s", error)
+            log.info("metrics.gauge_failed: a gauge could not be computed: %s", error)
         finally:
             ended = self._clock.monotonic()
             one.rests_until = ended + REST * (ended - began)

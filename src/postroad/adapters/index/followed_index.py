@@ -42,7 +42,9 @@ class FollowedIndex:
         *,
         patience_s: float = 0.0,
         look_again_s: float | None = LOOK_AGAIN_S,
-        on_unreadable: Callable[[LevelTooHigh], None] = lambda error: log.critical("%s", error),
+        on_unreadable: Callable[[LevelTooHigh], None] = lambda error: log.critical(
+            "network.level_unreadable: %s", error
+        ),
     ) -> None:
         self._journal = journal
         self._index = index

@@ -81,7 +81,7 @@ class PostgresNodes:
             try:
                 await self.report()
             except Unavailable as error:
-                log.warning("this node could not save that it runs: %s", error)
+                log.warning("node.not_saved: this node could not save that it runs: %s", error)
 
     async def close(self) -> None:
         """Remove the row of this node, and disconnect."""
@@ -91,5 +91,5 @@ class PostgresNodes:
         try:
             await self._connections.fetch(self._sql["left"], self._own.id)
         except Unavailable as error:
-            log.warning("this node could not save that it stops: %s", error)
+            log.warning("node.stop_not_saved: this node could not save that it stops: %s", error)
         await self._connections.close()

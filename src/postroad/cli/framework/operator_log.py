@@ -57,7 +57,7 @@ class OperatorLog(logging.StreamHandler):  # type: ignore[type-arg]
     """Writes to standard error; ``with_priorities`` puts the syslog priority first, as systemd reads it."""
 
     def __init__(self, stream: object = None, *, with_priorities: bool = False) -> None:
-        super().__init__(stream)  # type: ignore[arg-type]
+        super().__init__(stream)
         self._with_priorities = with_priorities
         self._lines: dict[tuple[str, str], RepeatedLine] = {}
         self._timer: threading.Timer | None = None

@@ -25,7 +25,9 @@ class MemoryWatermark:
         self._is_exceeded = False
         self.share: float | None = None  # as measured last
         if most_share and gauge.used_share() is None:
-            log.warning("memory_most_share has no effect: this system does not show how much memory the server uses")
+            log.warning(
+                "memory.unknown: memory_most_share has no effect: this system does not show how much memory the server uses"
+            )
 
     def check(self) -> bool:
         """Measure the memory; returns whether it exceeds the watermark."""
@@ -37,7 +39,7 @@ class MemoryWatermark:
         if exceeded is not self._is_exceeded:
             self._is_exceeded = exceeded
             if exceeded:
-                log.warning("the server uses %.0f %% of its memory: new posts wait", 100 * (share or 0))
+                log.warning("memory.high: the server uses %.0f %% of its memory: new posts wait", 100 * (share or 0))
             else:
-                log.warning("the server's memory is below the watermark again: posts are accepted")
+                log.warning("memory.recovered: the server's memory is below the watermark again: posts are accepted")
         return exceeded

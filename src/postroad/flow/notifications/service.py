@@ -80,9 +80,9 @@ class NotificationService:
             try:
                 await self.tick()
             except Unavailable as error:
-                log.warning("notifications cannot be sent now: %s", error)
+                log.warning("notifications.waiting: notifications cannot be sent now: %s", error)
             except Exception:
-                log.exception("notifications failed; trying again")
+                log.exception("notifications.failed: notifications failed; trying again")
             await asyncio.sleep(TICK_S)
 
     async def tick(self) -> None:
@@ -128,7 +128,9 @@ class NotificationService:
                     fault = await self._channels.send(subscription, notification)
                 await self._record(key, notification, fault)
         except Exception:
-            log.exception("notifications of the subscription %s failed; trying again", key)
+            log.exception(
+                "notifications.subscription_failed: notifications of the subscription %s failed; trying again", key
+            )
         finally:
             del self._sending[key]
 
@@ -140,7 +142,12 @@ class NotificationService:
                 return
             if fault:
                 digest.record_failure(fault, now_us)
-                log.warning("the notification %s of %s could not be sent: %s", notification.id, key, fault)
+                log.warning(
+                    "notifications.not_sent: the notification %s of %s could not be sent: %s",
+                    notification.id,
+                    key,
+                    fault,
+                )
             else:
                 digest.record_success(now_us)
             await self._save()
@@ -196,9 +203,9 @@ async def _find_conditions(source: ConditionSource) -> list[Condition] | None:
     try:
         return await source.find()
     except Unavailable as error:
-        log.warning("%s could not be checked: %s", ", ".join(sorted(source.names)), error)
+        log.warning("notifications.check_waiting: %s could not be checked: %s", ", ".join(sorted(source.names)), error)
     except Exception:
-        log.exception("%s could not be checked", ", ".join(sorted(source.names)))
+        log.exception("notifications.check_failed: %s could not be checked", ", ".join(sorted(source.names)))
     return None
 
 
@@ -208,5 +215,5 @@ def _decode(document: bytes | None) -> NotificationState:
     try:
         return decode_state(document)
     except msgspec.DecodeError as error:  # a lost state repeats some notifications; a crash loop would lose all
-        log.error("the state of notifications cannot be read and begins empty: %s", error)
+        log.error("notifications.state_lost: the state of notifications cannot be read and begins empty: %s", error)
         return NotificationState()

@@ -50,7 +50,7 @@ class OutgoingMail:
         """Run work that ends with an e-mail in the background; it is dropped if too much is waiting."""
         if len(self._tasks) >= MAX_WAITING:
             work.close()
-            log.warning("an e-mail is not sent: %d are waiting for the mail server", MAX_WAITING)
+            log.warning("mail.queue_full: an e-mail is not sent: %d are waiting for the mail server", MAX_WAITING)
             return
         task = asyncio.get_running_loop().create_task(work)
         self._tasks.add(task)
@@ -59,14 +59,14 @@ class OutgoingMail:
     def _finish(self, task: asyncio.Task[None]) -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
-            log.error("an e-mail could not be made: %s", error, exc_info=error)
+            log.error("mail.failed: an e-mail could not be made: %s", error, exc_info=error)
 
     async def _insist(self, mailer: Mailer, mail: Mail) -> None:
         for pause_s in (*RETRIES_S, None):
             fault = await mailer.send(mail)
             if not fault:
                 return
-            log.warning("the e-mail %s was not accepted: %s", mail.id, fault)
+            log.warning("mail.refused: the e-mail %s was not accepted: %s", mail.id, fault)
             if pause_s is not None:
                 await asyncio.sleep(pause_s)
 

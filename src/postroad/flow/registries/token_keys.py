@@ -107,11 +107,11 @@ class TokenKeyRing:
                 if self._is_work_due(looks) and await self._leads():
                     await self.advance()
             except Unavailable as error:
-                log.warning("the token keys cannot be read now: %s", error)
+                log.warning("token_keys.waiting: the token keys cannot be read now: %s", error)
             except Misconfigured as error:
-                log.error("a new token key cannot be used: %s", error)
+                log.error("token_keys.unusable: a new token key cannot be used: %s", error)
             except Exception:
-                log.exception("the token keys could not be followed; trying again")
+                log.exception("token_keys.failed: the token keys could not be followed; trying again")
 
     def _is_work_due(self, looks: int) -> bool:
         return is_in_progress(self._stored) or (len(self._stored) > 1 and looks % RETIRE_EVERY == 0)
@@ -121,7 +121,7 @@ class TokenKeyRing:
             await self._store.remove_token_key(step.key.id)
         else:
             await self._store.save_token_key(step.key)
-        log.info("token key %s: %s", step.key.id, step.kind.value)
+        log.info("token_keys.changed: token key %s: %s", step.key.id, step.kind.value)
 
     async def _situation(self) -> RingSituation:
         network = self._plumbing

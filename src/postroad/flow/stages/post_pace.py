@@ -39,7 +39,9 @@ class PostPace:
         was_delayed, self.delay_s = bool(self.delay_s), compute_post_delay_s(self.behind_s)
         if was_delayed != bool(self.delay_s):
             log.warning(
-                "the index is %.0f s behind the journal: posts are %s", self.behind_s, _words(delayed=not was_delayed)
+                "index.behind: the index is %.0f s behind the journal: posts are %s",
+                self.behind_s,
+                _words(delayed=not was_delayed),
             )
 
     async def run(self) -> None:

@@ -116,6 +116,7 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/billing/invoices"): {"period": "2026-09", "counted": {"through": 9, "latest": 2**52, "accounts": []}},
     ("POST", "/v1/billing/invoices/{number}/credits"): {"amount": "1.00", "reason": "late"},
     ("POST", "/v1/billing/invoices/{number}/payments"): {"amount": "1.00"},
+    ("POST", "/v1/level"): {"level": None},
     ("POST", "/v1/configuration/plan"): {"document": {"postroad": 1, "organizations": {"{organization}": {}}}},
     ("POST", "/v1/configuration/apply"): {
         "document": {"postroad": 1, "organizations": {"{organization}": {}}},

@@ -118,7 +118,7 @@ class Inhabited:
 @asynccontextmanager
 async def inhabited(data: Path, home: str = HOME, private: str = PRIVATE) -> AsyncIterator[Inhabited]:
     clock, passwords = ShiftedClock(), Argon2Passwords(**CHEAP)
-    settings = Settings(data=data, index="memory", public_url=home)
+    settings = Settings(data=data, index="memory", public_url=home, master_key="0d" * 32)
     async with open_network(settings, clock=clock, passwords=passwords) as running:
         administration = Administration(running.network, passwords, running.asset_faults, running.engines.judges)
         app = build_application(

@@ -1,7 +1,7 @@
 """The next step of a rotation of the token keys, as a pure decision.
 
-A new key is *announced*: stored, and used by no node. When all nodes have read it, it *signs*: deliveries of later journal
-entries get their tokens from it. For a moment a node may not know this and use the key before; so both are accepted for a
+A new key is *announced*: stored, and accepted. When all nodes have read it, it *signs*: deliveries of later journal entries get
+their tokens from it. For a moment a node may not know this and use the key before; so both are accepted for a
 while, until the rotation is *settled*. The old key is *retired* when none of its deliveries is open, and a while later, so
 that a receiver may repeat an acknowledgement.
 

@@ -36,11 +36,16 @@ class Tokens:
     def __init__(self, key: bytes) -> None:
         self._key = key
         self._ring: tuple[TokenKey, ...] = (TokenKey(key, 0),)  # newest first
+        self._announced: tuple[bytes, ...] = ()
         self.pseudonyms = Pseudonyms(key)
         self.forms = FormProofs(key)
 
-    def adopt(self, ring: Sequence[TokenKey]) -> None:
-        """Use these keys from now on, at least one; the oldest one is also used for older deliveries."""
+    def adopt(self, ring: Sequence[TokenKey], announced: Sequence[bytes] = ()) -> None:
+        """Use these keys from now on, at least one; the oldest one is also used for older deliveries.
+
+        Tokens of announced keys are accepted, since another node may use them already.
+        """
+        self._announced = tuple(announced)
         newest_first = sorted(ring, key=lambda one: one.from_seq, reverse=True)
         self._ring = (*newest_first[:-1], newest_first[-1]._replace(from_seq=0))
 
@@ -77,5 +82,5 @@ class Tokens:
         given = text.encode()
         return any(
             compare_digest(given, self._token(key, number, session, recipient, hidden).encode())
-            for key in self._keys_of(number)
+            for key in (*self._keys_of(number), *self._announced)
         )

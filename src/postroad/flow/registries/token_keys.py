@@ -67,8 +67,9 @@ class TokenKeyRing:
         ring = [
             TokenKey(self._open(key), key.from_seq, key.overlap_to_seq) for key in stored if key.from_seq is not None
         ]
+        announced = [self._open(key) for key in stored if key.from_seq is None]
         self._stored = stored
-        self._tokens.adopt(ring or [TokenKey(self._base_key, 0)])
+        self._tokens.adopt(ring or [TokenKey(self._base_key, 0)], announced)
 
     async def rotate(self) -> StoredTokenKey:
         """Begin to use a new key; tokens of the old one stay valid until their deliveries have ended."""

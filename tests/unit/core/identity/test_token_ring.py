@@ -47,6 +47,16 @@ def test_in_the_overlap_a_token_of_the_key_before_is_accepted_too() -> None:
     assert holds(ring, token(ring, 121), 121)
 
 
+def test_an_announced_key_is_accepted_and_not_used() -> None:
+    """Another node may know already that it signs."""
+    plain, ring = Tokens(BASE), Tokens(BASE)
+    ring.adopt([TokenKey(BASE, 0)], [SECOND])
+    assert token(ring, 500) == token(plain, 500)
+    assert holds(ring, token(Tokens(SECOND), 500), 500)
+    ring.adopt([TokenKey(BASE, 0), TokenKey(SECOND, 501, 501)])
+    assert not holds(ring, token(Tokens(SECOND), 500), 500)
+
+
 def test_pseudonyms_and_form_proofs_never_change() -> None:
     plain, ring = Tokens(BASE), Tokens(BASE)
     ring.adopt([TokenKey(BASE, 0), TokenKey(SECOND, 100)])

@@ -307,6 +307,13 @@ async def test_a_wrong_master_key_stops_the_start_and_names_both() -> None:
     assert await store.load_meta(MASTER) == OLD.id
 
 
+async def test_a_master_key_that_seals_nothing_can_be_replaced() -> None:
+    store = MemorySecretStore()
+    await keys_of(store, OLD)
+    await (await keys_of(store, NEW)).seal(b"text", "acme", "x")
+    assert (await (await keys_of(store, NEW)).count_uses()) == (NEW.id, {NEW.id: 1})
+
+
 async def test_an_organization_of_two_nodes_has_one_data_key() -> None:
     store = MemorySecretStore()
     one, two = await keys_of(store, OLD), await keys_of(store, OLD)

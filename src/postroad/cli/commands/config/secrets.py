@@ -124,7 +124,8 @@ def rotate_token(out: Output, connection: NetworkConnection) -> None:
     with connection.client() as client:
         done = client.secrets.rotate_token()
     out.value(done)
-    out.say(f"the new token key is {done.id} ({done.state}); `postroad secrets keys` shows when it is in use")
+    later = "" if done.state == "in use" else "; all nodes use it within half a minute"
+    out.say(f"the new token key is {done.id}, {done.state}{later}")
 
 
 @command

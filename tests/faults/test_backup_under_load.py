@@ -36,6 +36,7 @@ from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
 from tests.preloaded import PROGRAM, Preloaded
 from tests.samples.enrolled_parties import enroll
+from tests.samples.served_network import clean_environment
 from tests.samples.server_load import RECEIVER, SENDER, Load
 from tests.waiting import eventually_async
 
@@ -78,7 +79,7 @@ async def loaded(server: ServerProcess, chance: Random) -> AsyncIterator[Load]:
 
 
 def environment(settings: Mapping[str, Any]) -> dict[str, str]:
-    return {**os.environ, **{f"POSTROAD_{name.upper()}": str(value) for name, value in settings.items()}}
+    return clean_environment() | {f"POSTROAD_{name.upper()}": str(value) for name, value in settings.items()}
 
 
 def start_backup(server: ServerProcess, target: Path, *words: str) -> subprocess.Popen[str]:

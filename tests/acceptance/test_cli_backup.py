@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree, ignore_patterns
 from typing import Any
@@ -18,10 +19,10 @@ SECRET = "whsec_c2VjcmV0IG9mIEFjbWU"
 PRIVATE = "0o600"
 
 
-@pytest.fixture
-def network(tmp_path: Path) -> Iterator[Served]:
+@contextmanager
+def small_network(folder: Path) -> Iterator[Served]:
     """A running network with a few messages, and a push secret in a file."""
-    with served(tmp_path / "data") as network:
+    with served(folder / "data") as network:
         network.register(BUYER, SELLER)
         hook = network.data / "push-secrets/Acme/hook"
         hook.parent.mkdir(parents=True)
@@ -29,6 +30,20 @@ def network(tmp_path: Path) -> Iterator[Served]:
         with network.client(BUYER) as buyer:
             for number in range(3):
                 buyer.post(to=SELLER, document=f"order {number}")
+        yield network
+
+
+@pytest.fixture
+def network(tmp_path: Path) -> Iterator[Served]:
+    """A network for one test, which may stop it."""
+    with small_network(tmp_path) as network:
+        yield network
+
+
+@pytest.fixture(scope="module")
+def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
+    """A network that several tests back up, and none changes."""
+    with small_network(tmp_path_factory.mktemp("running")) as network:
         yield network
 
 
@@ -79,36 +94,36 @@ def test_back_up_verify_and_restore_beside_the_running_server(network: Served, t
 
 
 @pytest.mark.req("O6")
-def test_without_a_master_key_secrets_are_private_files_and_a_warning_says_so(network: Served, tmp_path: Path) -> None:
-    done = postroad("backup", tmp_path / "backup", "--data", network.data)
+def test_without_a_master_key_secrets_are_private_files_and_a_warning_says_so(running: Served, tmp_path: Path) -> None:
+    done = postroad("backup", tmp_path / "backup", "--data", running.data)
     assert done.returncode == 0, done.stderr
     assert "contains 3 secret files that are not sealed, because no master key is set (master_key_file)" in done.stderr
     wanted = dict.fromkeys(("operator.key", "push-secrets/Acme/hook", "token.secret"), PRIVATE)
     assert modes(tmp_path / "backup") == wanted
-    assert back_up(network, tmp_path / "backup", "--secrets", "none")["secrets"] == "none"
+    assert back_up(running, tmp_path / "backup", "--secrets", "none")["secrets"] == "none"
     assert modes(tmp_path / "backup") == {}
-    refused = postroad("backup", tmp_path / "backup", "--secrets", "sealed", "--data", network.data)
+    refused = postroad("backup", tmp_path / "backup", "--secrets", "sealed", "--data", running.data)
     assert (refused.returncode, "set master_key_file" in refused.stderr) == (1, True)
 
 
 @pytest.mark.req("O6", "O9")
-def test_with_a_master_key_secrets_are_sealed(network: Served, tmp_path: Path) -> None:
+def test_with_a_master_key_secrets_are_sealed(running: Served, tmp_path: Path) -> None:
     key, folder = tmp_path / "master.key", tmp_path / "backup"
     key.write_text(MASTER_KEY)
-    back_up(network, folder)  # before there was a key
+    back_up(running, folder)  # before there was a key
     with_key = ("--set", f"master_key_file={key}")
-    assert back_up(network, folder, *with_key)["secrets"] == "sealed"
+    assert back_up(running, folder, *with_key)["secrets"] == "sealed"
     assert modes(folder) == {"backup.secrets": PRIVATE}
     contents = b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file())
     for name in ("token.secret", "operator.key", "push-secrets/Acme/hook"):
-        assert (network.data / name).read_bytes().strip() not in contents
+        assert (running.data / name).read_bytes().strip() not in contents
     without = postroad("restore", folder, "--to", tmp_path / "one")
     assert (without.returncode, "are sealed; set master_key_file" in without.stderr) == (1, True)
     wrong = postroad("restore", folder, "--to", tmp_path / "one", "--set", f"master_key={'6f' * 32}")
     assert (wrong.returncode, "It was sealed with the key" in wrong.stderr) == (1, True)
     assert not (tmp_path / "one").exists()
     succeeded("restore", folder, "--to", tmp_path / "one", *with_key)
-    assert (tmp_path / "one/token.secret").read_text() == (network.data / "token.secret").read_text()
+    assert (tmp_path / "one/token.secret").read_text() == (running.data / "token.secret").read_text()
     assert modes(tmp_path / "one")["push-secrets/Acme/hook"] == PRIVATE
     told = succeeded("restore", folder, "--to", tmp_path / "two", "--no-secrets", "--json")
     assert json.loads(told)["secrets"] is False
@@ -116,9 +131,9 @@ def test_with_a_master_key_secrets_are_sealed(network: Served, tmp_path: Path) -
 
 
 @pytest.mark.req("O6")
-def test_restore_to_an_entry_or_a_time(network: Served, tmp_path: Path) -> None:
+def test_restore_to_an_entry_or_a_time(running: Served, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    entries = back_up(network, folder)["entries"]
+    entries = back_up(running, folder)["entries"]
     assert isinstance(entries, int)
     for number, until in enumerate(("2", "0s")):
         [told] = json_lines(succeeded("restore", folder, "--to", tmp_path / str(number), "--until", until, "--json"))
@@ -133,14 +148,14 @@ def test_restore_to_an_entry_or_a_time(network: Served, tmp_path: Path) -> None:
 
 
 @pytest.mark.req("O6")
-def test_restore_overwrites_nothing(network: Served, tmp_path: Path) -> None:
+def test_restore_overwrites_nothing(running: Served, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
-    back_up(network, folder)
-    before = {path: path.read_bytes() for path in network.data.rglob("*.secret")}
-    done = postroad("restore", folder, "--to", network.data)
+    back_up(running, folder)
+    before = {path: path.read_bytes() for path in running.data.rglob("*.secret")}
+    done = postroad("restore", folder, "--to", running.data)
     assert done.returncode == 1
     assert "is not empty (it contains " in done.stderr
-    assert before == {path: path.read_bytes() for path in network.data.rglob("*.secret")}
+    assert before == {path: path.read_bytes() for path in running.data.rglob("*.secret")}
     settings = tmp_path / "fresh/postroad.toml"
     settings.parent.mkdir()
     settings.write_text("port = 9999\n")
@@ -149,7 +164,7 @@ def test_restore_overwrites_nothing(network: Served, tmp_path: Path) -> None:
     (unfinished / "journal.part").mkdir(parents=True)
     (unfinished / "token.secret").write_text("half")
     succeeded("restore", folder, "--to", unfinished)
-    assert (unfinished / "token.secret").read_text() == (network.data / "token.secret").read_text()
+    assert (unfinished / "token.secret").read_text() == (running.data / "token.secret").read_text()
 
 
 @pytest.mark.req("O6")

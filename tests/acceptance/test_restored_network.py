@@ -28,6 +28,7 @@ from postroad.core.model.directory import (
     AuthenticationLevel,
     DeliveryMode,
     Organization,
+    Person,
     Push,
     PushAuthentication,
     Service,
@@ -36,6 +37,7 @@ from postroad.core.model.directory import (
 from postroad.core.model.journal import NetworkRestored, decode
 from postroad.core.model.message import Delivered, Message, MessageType, Part, Recipient
 from postroad.core.model.polling import PollRequest, Settlement
+from postroad.flow.administration.audit import list_audited_changes
 from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages.mediate import build_header_fields
 from postroad.testing.postgres import PostgresServer
@@ -180,12 +182,21 @@ async def test_what_may_be_a_repetition_is_marked_and_numbers_are_skipped(
         )
         await post_orders(node, 7)
         assert await take_interchange(node) == ("000001003", False), "and they are skipped once"
+        await require_audited(node)
         [entry] = [
             entry
             for record in (await node.network.journal.read(0, 1 << 30)).records
             if isinstance(entry := decode(record.facts), NetworkRestored)
         ]
         assert (entry.cut, entry.reason, entry.skip_numbers) == (contents.manifest.entries, "a lost disk", 1_000)
+
+
+async def require_audited(node: RunningNetwork) -> None:
+    operator = Caller(person=Person(email="ada@network.example", operator=True), level=AuthenticationLevel.KEY)
+    changes = await list_audited_changes(node.network, operator)
+    [restore] = [change for change in changes if change.kind == "restore"]
+    shown = {field.field: field.after for field in restore.fields}
+    assert (restore.by, restore.reason, shown["skipNumbers"]) == ("network", "a lost disk", 1_000)
 
 
 async def require_marked(node: RunningNetwork) -> None:

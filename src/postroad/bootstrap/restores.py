@@ -66,9 +66,8 @@ async def restore_into_folder(
     """Restore journal and secrets into the data folder of the settings, which must be empty; returns the journal's head."""
     require_empty_folder(settings.data)
     secrets = open_secrets(plan, settings) if plan.with_secrets else {}
-    RealFiles().make_directory(
-        settings.data / UNFINISHED_JOURNAL
-    )  # first, so that an interrupted restore is recognised
+    # First, so that an interrupted restore is recognised.
+    RealFiles().make_directory(settings.data / UNFINISHED_JOURNAL)
     write_secrets(settings.data, secrets)
     return await restore_journal(
         plan.contents,

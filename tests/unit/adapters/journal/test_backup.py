@@ -147,6 +147,23 @@ async def test_retention_is_followed(tmp_path: Path) -> None:
     await journal.close()
 
 
+@pytest.mark.req("O6")
+async def test_a_link_that_a_killed_run_has_left_is_not_written_to(tmp_path: Path) -> None:
+    source, target = tmp_path / "journal", tmp_path / "backup"
+    journal = open_small(source)
+    await fill(journal, Random(17), 30)
+    files = FaultyFiles(InjectedFailure(call="link", nth=2, action="crash"))
+    assert _is_killed(source, target, files)
+    folder = BackupFolder.open(target, NoLinks())
+    backup = SegmentBackup(source, folder)
+    for _ in backup.copy(folder.manifest):  # without ``open``, which removes what the killed run has left
+        pass
+    backup.close()
+    folder.close()
+    await journal.close()
+    assert faults(target) == faults_of(source, journal.head_sync()) == []
+
+
 class RetentionMeanwhile(UnsyncedFiles):
     """Replaces a segment by its shorter form at a chosen call of the backup, as retention in the server may."""
 
@@ -214,6 +231,7 @@ async def test_a_run_may_end_at_any_call(tmp_path: Path, is_first: bool) -> None
         assert list((target / "journal").glob("*.part")) == []
         nth += 1
     assert nth > 10
+    assert faults_of(source, journal.head_sync()) == [], "the journal itself is never written to"
     await journal.close()
 
 

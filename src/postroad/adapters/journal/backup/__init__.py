@@ -9,5 +9,5 @@ nothing that it lists is changed before.
     from_segments   copies segment files                 from_table     copies the PostgreSQL journal
     contents        reads a backup, up to an entry       verification   compares a backup with its manifest
     to_segments     restores into a data folder          to_table       restores into PostgreSQL
-    secret_files    tokens' secret, push secrets, keys   restored       the entry of a restore
+    secret_files    token secret, push secrets, keys
 """

@@ -142,6 +142,6 @@ def explain_disk_errors(path: Path, kept: str) -> Iterator[None]:
             detail = f"the disk of {path} is full; {kept}; free space there, then run the command again"
             raise Unavailable("storage.full", detail) from error
         if error.errno in (errno.EIO, errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOTDIR):
-            detail = f"{path} cannot be written: {error.strerror}; {kept}; check the disk and its permissions"
+            detail = f"the disk of {path} or of the journal fails: {error.strerror}; {kept}; check the disk and its permissions"
             raise Unavailable("storage.failed", detail) from error
         raise

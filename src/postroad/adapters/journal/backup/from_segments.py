@@ -8,6 +8,7 @@ copy; the last segment of a backup is always a copy, because a server that opens
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple, NoReturn
 
@@ -121,16 +122,21 @@ class SegmentBackup:
 
     def _link(self, source: OpenSegment, due: DueSegment) -> BackupSegment | None:
         """Give the sealed segment a name in the backup; None where the file systems do not support it."""
+        head = source.header.before
         target = self._folder.journal / due.name.name
         part = target.with_name(target.name + PART)
         if not self._files.link(self._source / due.name.name, part):
             return None
-        head = source.header.before
-        for group in _checked_groups(source, self._source, head, due.last):
-            head = group.head
-        size = self._files.size(source.fd)
-        digest = digest_file(self._files, source.fd, size).hexdigest()
-        self._files.rename(part, target)
+        try:
+            for group in _checked_groups(source, self._source, head, due.last):
+                head = group.head
+            size = self._files.size(source.fd)
+            digest = digest_file(self._files, source.fd, size).hexdigest()
+            self._files.rename(part, target)
+        except BaseException:
+            with suppress(OSError):
+                self._files.unlink(part)
+            raise
         return BackupSegment(
             name=due.name.name,
             bytes=size,

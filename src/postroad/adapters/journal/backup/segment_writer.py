@@ -37,8 +37,10 @@ class SegmentWriter:
     @classmethod
     def create(cls, files: FileSystem, path: Path, header: SegmentHeader) -> SegmentWriter:
         """Begin a segment; ``publish`` gives the file its name."""
-        data = encode_segment_header(header)
-        fd, end = files.create(path.with_name(path.name + PART)), len(data)
+        data, part = encode_segment_header(header), path.with_name(path.name + PART)
+        if files.size_of(part):
+            files.unlink(part)  # never opened: it may be a link to a segment of the journal
+        fd, end = files.create(part), len(data)
         writer = cls(files=files, path=path, fd=fd, header=header, end=end, head=header.before, digest=sha256(data))
         try:
             write_all(files, fd, data, 0)

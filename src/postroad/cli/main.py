@@ -100,7 +100,7 @@ ENTRIES = {
     ),
     "bulk": CommandEntry(COMMANDS + "warehouse.bulk", "Process archives of messages on Spark, as the server would."),
     "billing": CommandEntry(COMMANDS + "warehouse.billing", "Show and issue bills, and record payments."),
-    "doctor": CommandEntry(COMMANDS + "operate.doctor", "Check this machine and its settings."),
+    "doctor": CommandEntry(COMMANDS + "operate.doctor", "Check this machine and its settings, or a running network."),
     "bench": CommandEntry(COMMANDS + "operate.bench", "Measure a running network with a quick load."),
     "report": CommandEntry(
         COMMANDS + "warehouse.report", "Show traffic, errors, latency, partners and anomalies, from the warehouse."

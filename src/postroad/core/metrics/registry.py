@@ -15,6 +15,7 @@ from postroad.core.metrics.declaration import OTHER, Label, Metric, MetricKind
 from postroad.core.metrics.instruments import Counter, Gauge, Histogram, Instrument
 from postroad.core.metrics.table import METRICS
 
+FAILED = "scrape_errors_total"
 MAX_SHOWN_AT_ZERO = 64  # combinations of label values of one metric
 
 Values = tuple[str, ...]
@@ -69,6 +70,15 @@ class Family(Generic[InstrumentT]):
                 self.of(*values)
 
 
+def _has_updated(update: Callable[[], None]) -> bool:
+    """Call an update; a page without one number is better than none."""
+    try:
+        update()
+    except Exception:
+        return False
+    return True
+
+
 AnyFamily = Family[Counter] | Family[Gauge] | Family[Histogram]
 
 
@@ -86,8 +96,9 @@ class Metrics:
 
     def read(self) -> Iterator[tuple[Metric, dict[Values, Instrument]]]:
         """Update the gauges, and return the metrics in use with their instruments, in the order of the table."""
-        for update in self._updates:
-            update()
+        failed = [update for update in self._updates if not _has_updated(update)]
+        if failed:
+            self.counter(FAILED).value += len(failed)
         return self.families()
 
     def counters(self, name: str) -> Family[Counter]:

@@ -98,6 +98,15 @@ def test_the_same_instrument_is_returned_each_time() -> None:
     assert metrics.value("took_seconds") == 1
 
 
+def test_an_update_that_fails_is_counted_and_harms_no_other() -> None:
+    metrics = Metrics()
+    metrics.on_read(lambda: metrics.gauge("connections").set(1 / 0))
+    metrics.on_read(lambda: metrics.gauge("dead_letters").set(3))
+    page = write_text(metrics.read())
+    assert "postroad_dead_letters 3\n" in page
+    assert "postroad_scrape_errors_total 1\n" in page
+
+
 def test_an_undeclared_metric_is_an_error_that_says_where_to_declare_it() -> None:
     with pytest.raises(KeyError, match=r"metric surprise_total is not declared; add it to core/metrics/table\.py"):
         Metrics(TABLE).counter("surprise_total")

@@ -29,7 +29,7 @@ def trace(scenario: Scenario, collector: OtlpReceiver, **sampling: Any) -> Traci
         await scenario.network.wait_until_indexed()
 
     usual = {"headers": {}, "share": 1.0, "slow_s": 300, "per_s": 1_000, "patience_s": 600, "join": "parent"}
-    job = TracingJob(**{"to": collector.url, **usual, **sampling})  # type: ignore[arg-type]
+    job = TracingJob(**{"to": collector.url, **usual, **sampling})
     network = scenario.network
     return build_tracing(job, network.journal, network.index, scenario.clock, wait_for_entry=wait_for_entry)
 

@@ -194,8 +194,8 @@ class HeadMemory:
     def read(self, raw: bytes) -> RequestHead:
         if self._head is not None and raw == self._raw:
             return self._head
-        if self._head is not None and self._is_free and (context := cut_plain_trace(raw, self._raw)) is not None:
-            return self._head.with_trace(context)
+        if self._head is not None and self._is_free and (plain := cut_plain_trace(raw, self._raw)) is not None:
+            return self._head.with_trace(plain)
         rest, context = cut_trace(raw)
         if context and self._head is not None and rest == self._raw:
             return self._head.with_trace(context)

@@ -22,14 +22,29 @@ async def always() -> bool:
     return True
 
 
+def trace(scenario: Scenario, collector: OtlpReceiver, **sampling: Any) -> Tracing:
+    """Build what exports the traces of a scenario; every trace unless ``share`` says otherwise."""
+
+    async def wait_for_entry(seq: int) -> None:
+        await scenario.network.wait_until_indexed()
+
+    usual = {"headers": {}, "share": 1.0, "slow_s": 300, "per_s": 1_000, "patience_s": 600, "join": "parent"}
+    job = TracingJob(**{"to": collector.url, **usual, **sampling})
+    network = scenario.network
+    return build_tracing(job, network.journal, network.index, scenario.clock, wait_for_entry=wait_for_entry)
+
+
+def follower_of(scenario: Scenario, tracing: Tracing, cursors: MemoryCursors) -> JournalFollower:
+    handle = tracing.follower.handle
+    return JournalFollower(NAME, scenario.network.journal, cursors, handle=handle, arrived=forever, leads=always)
+
+
 class TracedScenario(Scenario):
     """A buyer, a seller and a service on the way; every trace is exported unless ``share`` says otherwise."""
 
     def __init__(self, **sampling: Any) -> None:
         super().__init__()
-        self.sampling: dict[str, Any] = {
-            "headers": {}, "share": 1.0, "slow_s": 300, "per_s": 1_000, "patience_s": 600, "join": "parent", **sampling,
-        }  # fmt: skip
+        self.sampling = sampling
         self.cursors = MemoryCursors()
         self.collector: OtlpReceiver
         self.tracing: Tracing
@@ -53,16 +68,9 @@ class TracedScenario(Scenario):
 
     def new_follower(self, **options: Any) -> JournalFollower:
         """Return a follower without memory of earlier entries, as after a restart or on another node."""
-
-        async def wait_for_entry(seq: int) -> None:
-            await self.network.wait_until_indexed()
-
-        job = TracingJob(**{"to": self.collector.url, **self.sampling, **options})
-        network = self.network
-        self.tracing = build_tracing(job, network.journal, network.index, self.clock, wait_for_entry=wait_for_entry)
+        self.tracing = trace(self, self.collector, **{**self.sampling, **options})
         self._opened.append(self.tracing)
-        handle = self.tracing.follower.handle
-        return JournalFollower(NAME, network.journal, self.cursors, handle=handle, arrived=forever, leads=always)
+        return follower_of(self, self.tracing, self.cursors)
 
     async def spans(self) -> list[ReceivedSpan]:
         """Export what has ended, and return all spans so far."""

@@ -91,6 +91,8 @@ def build_response(
     *,
     status: Status | None = None,
     properties: Mapping[str, PropertyValue] | None = None,
+    traceparent: str = "",
+    tracestate: str = "",
 ) -> Message:
     """Return the response to a delivered request, or the changed message of a service in transit."""
     return Message(
@@ -99,6 +101,8 @@ def build_response(
         status=status,
         properties=tuple(make_property(name, value) for name, value in (properties or {}).items()),
         parts=answered,
+        traceparent=traceparent,
+        tracestate=tracestate,
     )
 
 

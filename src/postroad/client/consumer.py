@@ -42,6 +42,8 @@ class Reply:
     documents: Sequence[Any] = ()
     status: Status | None = None
     properties: Mapping[str, PropertyValue] = field(default_factory=dict)
+    traceparent: str = ""  # the W3C trace context in which the reply is made
+    tracestate: str = ""
 
 
 IsStopped = Callable[[], bool]
@@ -127,11 +129,19 @@ def build_answer(message: Delivered, value: Any) -> Message:
     reply = value if isinstance(value, Reply) else Reply(documents=[] if value is None else [value])
     documents = reply.documents
     if not message.in_transit or not documents:
-        return build_response(message, make_parts(documents), status=reply.status, properties=reply.properties)
-    if reply is not value:
-        documents = [*documents, *[part for part in message.parts if not part.attachment][1:]]
+        parts = make_parts(documents)
+    elif reply is value:
+        parts = replace_documents(message, documents)
+    else:
+        rest = [part for part in message.parts if not part.attachment][1:]
+        parts = replace_documents(message, [*documents, *rest])
     return build_response(
-        message, replace_documents(message, documents), status=reply.status, properties=reply.properties
+        message,
+        parts,
+        status=reply.status,
+        properties=reply.properties,
+        traceparent=reply.traceparent,
+        tracestate=reply.tracestate,
     )
 
 

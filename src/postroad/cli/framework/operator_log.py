@@ -12,6 +12,7 @@ import logging
 import re
 import threading
 from datetime import UTC, datetime
+from typing import TextIO
 
 import msgspec
 
@@ -53,10 +54,10 @@ class RepeatedLine:
         self.count = 0
 
 
-class OperatorLog(logging.StreamHandler):  # type: ignore[type-arg]
+class OperatorLog(logging.StreamHandler[TextIO]):
     """Writes to standard error; ``with_priorities`` puts the syslog priority first, as systemd reads it."""
 
-    def __init__(self, stream: object = None, *, with_priorities: bool = False) -> None:
+    def __init__(self, stream: TextIO | None = None, *, with_priorities: bool = False) -> None:
         super().__init__(stream)
         self._with_priorities = with_priorities
         self._lines: dict[tuple[str, str], RepeatedLine] = {}

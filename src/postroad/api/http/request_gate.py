@@ -86,8 +86,18 @@ class RequestGate:
         if not front.capacity.may_begin:
             return self._wait_for_memory()
         self.waits_for_turn, self._waiting_bytes = True, max(LEAST_POST_BYTES, size)
-        front.posts.wait(self, front.load.organization_of(FastRequest(head, origin, b"", front.loop.time())))
+        front.posts.wait(self, self._organization_of(head, origin))
         return False
+
+    def _organization_of(self, head: RequestHead, origin: ClientOrigin) -> str:
+        """Return the line for posts with this head; a proven caller's is remembered with the head."""
+        known: str | None = head.memo.get("line")
+        if known is None:
+            request = FastRequest(head, origin, b"", self._front.loop.time())
+            known = self._front.load.organization_of(request)
+            if known != origin.peer:
+                head.memo["line"] = known
+        return known
 
     def _has_memory_for(self, size: int) -> bool:
         return self._front.capacity.may_go_on(size) or self._wait_for_memory()

@@ -25,11 +25,14 @@ class RecordingChannels:
         self.sent: list[Notification] = []
         self.faults: dict[str, str] = {}
         self.hanging: set[str] = set()
+        self.errors: dict[str, Exception] = {}
         self.never = asyncio.Event()
 
     async def send(self, subscription: Subscription, notification: Notification) -> str:
         if subscription.name in self.hanging:
             await self.never.wait()
+        if subscription.name in self.errors:
+            raise self.errors[subscription.name]
         fault = self.faults.get(subscription.name, "")
         if not fault:
             self.sent.append(notification)

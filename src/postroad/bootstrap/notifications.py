@@ -12,6 +12,7 @@ from postroad.adapters.notifications.states import (
     MemoryNotificationStore,
     PostgresNotificationStore,
 )
+from postroad.bootstrap.backup_age import find_old_backups
 from postroad.bootstrap.expiry_warnings import list_expiring, prepare_all
 from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
 from postroad.bootstrap.own_address import OwnAddress
@@ -93,10 +94,15 @@ def build_machine_sources(settings: Settings, network: Network, secrets: Secrets
     async def disk() -> list[Condition]:
         return await asyncio.to_thread(find_low_disk, settings)
 
+    async def backups() -> list[Condition]:
+        return await asyncio.to_thread(find_old_backups, settings.data, network.clock.now_us())
+
     names = frozenset({"credential.expiring", "certificate.expiring"})
     sources = [ConditionSource(names=names, every_s=HOUR_S, find=expiring)]
     if settings.index != "memory" and settings.acceptance == "local":
         sources.append(ConditionSource(names=frozenset({"disk.low"}), every_s=MINUTE_S, find=disk))
+        old = frozenset({"backup.old", "verify.old"})
+        sources.append(ConditionSource(names=old, every_s=10 * MINUTE_S, find=backups))
     return sources
 
 

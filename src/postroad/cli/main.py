@@ -61,7 +61,7 @@ ENTRIES = {
         "Confirm credentials and members that operators have made for your organization.",
     ),
     "notifications": CommandEntry(
-        COMMANDS + "config.notifications", "Manage who is notified of what, by e-mail, message, webhook or Slack."
+        COMMANDS + "config.notifications", "Manage who is notified of what, and over which channel."
     ),
     "support": CommandEntry(COMMANDS + "operate.support", "Contact the network's operators, and read their replies."),
     "try": CommandEntry(

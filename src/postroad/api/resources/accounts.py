@@ -102,11 +102,11 @@ async def login(request: Request, api: Api, wish: Login) -> Response:
     return answer(NewKey(**asdict(key_view(credential, api.network.clock.now_us())), key=key))
 
 
-@opened.post("/v1/password-reset", status_code=202)
+@opened.post("/v1/password-reset", status_code=204)
 async def request_password_reset(request: Request, api: Api, wish: ResetRequest) -> Response:
     """Send a link for a new password by e-mail. The answer is the same whether the address has an account or not."""
     account_mails.request_password_reset(api.administration, wish.email, normalize_peer(peer_of(request)))
-    return Response(status_code=202)
+    return empty_answer()
 
 
 @opened.post("/v1/password-reset/password", status_code=204)

@@ -149,7 +149,7 @@ REFUSALS: dict[str, RefusalCode] = {
     # limits and state of the network
     "rate.exceeded": RefusalCode(429, "Too many requests"),
     "mail.unavailable": RefusalCode(409, "The network sends no e-mail"),
-    "link.expired": RefusalCode(410, "The link has been used or has expired"),
+    "link.expired": RefusalCode(401, "The link has been used or has expired"),
     "notification.failed": RefusalCode(502, "The notification could not be sent"),
     "support.too-many": RefusalCode(409, "The organization has too many open support requests"),
     "limit.storage": RefusalCode(507, "Too many of the sender's messages still wait for delivery"),

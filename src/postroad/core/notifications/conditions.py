@@ -51,6 +51,7 @@ def compare_conditions(
     current = {key: KnownCondition(*one[:3], one.level, one.detail, one.severity) for key, one in now.items()}
     after += current.values()
     begun = [one.begin(now_us) for key, one in current.items() if key not in before or before[key].level != one.level]
+    after.sort(key=lambda one: (one.name, one.organization, one.subject))
     return after, begun + list(_ended(before, now, checked, now_us))
 
 

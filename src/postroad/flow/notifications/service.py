@@ -125,7 +125,7 @@ class NotificationService:
                 if subscription is None:
                     return
                 async with self._slots:
-                    fault = await self._channels.send(subscription, notification)
+                    fault = await self._send(subscription, notification)
                 await self._record(key, notification, fault)
         except Exception:
             log.exception(
@@ -134,8 +134,19 @@ class NotificationService:
         finally:
             del self._sending[key]
 
+    async def _send(self, subscription: Subscription, notification: Notification) -> str:
+        """Send one notification; an error of a channel's program is a fault like others, and tried again later."""
+        try:
+            return await self._channels.send(subscription, notification)
+        except Exception as error:
+            log.exception("the channel of %s failed", subscription.key)
+            return f"internal error ({type(error).__name__}); see the log of the server"
+
     async def _record(self, key: str, notification: Notification, fault: str) -> None:
         async with self._changing:
+            if not await self._leads():  # the next leader sends it again, with the same id
+                self._state = None
+                return
             state, now_us = await self._load(), self._network.clock.now_us()
             digest = state.digests.get(key, {}).get(notification.event)
             if digest is None or digest.pending is None or digest.pending.id != notification.id:

@@ -144,6 +144,20 @@ async def test_a_failing_channel_delays_no_other_and_is_shown() -> None:
         assert (await scenario.network.notifications.read_health("acme/broken"))["acme/broken"].failures == 0
 
 
+async def test_an_error_of_a_channel_is_a_fault_with_a_pause() -> None:
+    async with NotifiedScenario() as scenario:
+        await buyer(scenario)
+        await scenario.subscribe()
+        scenario.recorded.errors["ops"] = IndexError("of a library")
+        await fail_order(scenario)
+        await scenario.wait(20)
+        health = (await scenario.network.notifications.read_health("acme/ops"))["acme/ops"]
+        assert (health.failures, "IndexError" in health.fault) == (1, True)
+        scenario.recorded.errors.clear()
+        await scenario.wait(120)
+        assert scenario.recorded.told() == [("dead-letter", 1)]
+
+
 async def test_dead_letters_of_notifications_make_no_notifications() -> None:
     async with NotifiedScenario() as scenario:
         await buyer(scenario)

@@ -1,0 +1,101 @@
+"""Conditions that need files of the machine: expiring certificates, the disk, and backups."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from postroad.bootstrap.backup_age import STATUS_FILE, find_old_backups
+from postroad.bootstrap.notifications import build_machine_sources, expiry_condition, find_low_disk
+from postroad.bootstrap.pushes import open_operator_secrets
+from postroad.bootstrap.settings import Settings, read_settings
+from postroad.core.identity.expiry import DAY_US, Expiring
+from postroad.core.model.directory import Credential, CredentialKind
+from postroad.core.notifications.catalog import EVENT_NAMES
+from postroad.errors import Misconfigured
+from postroad.flow.notifications.sources import build_network_sources
+from postroad.testing import Scenario
+from postroad.testing.clocks import EPOCH_US
+
+NOW_S = EPOCH_US / 1_000_000
+HOUR_S = 3_600
+
+
+@pytest.mark.parametrize(
+    ("days", "expected"),
+    [
+        (31, None),
+        (30, ("30", "warning")),
+        (8, ("14", "warning")),
+        (2, ("7", "warning")),
+        (1, ("1", "error")),
+        (0, ("0", "error")),
+    ],
+)
+def test_what_expires_is_reported_in_stages(days: int, expected: tuple[str, str] | None) -> None:
+    found = expiry_condition(Expiring("key 'main'", EPOCH_US + days * DAY_US, "Acme", is_credential=True), EPOCH_US)
+    assert (None if found is None else (found.level, found.severity)) == expected
+    assert found is None or (found.name, found.organization) == ("credential.expiring", "Acme")
+
+
+def test_a_server_certificate_is_the_operators() -> None:
+    found = expiry_condition(Expiring("the server's own certificate", EPOCH_US + 5 * DAY_US), EPOCH_US)
+    assert found is not None
+    assert (found.name, found.organization, found.detail) == ("certificate.expiring", "", "in 5 days")
+
+
+def test_a_disk_that_is_nearly_full(tmp_path: Path) -> None:
+    assert find_low_disk(Settings(data=tmp_path, least_free_bytes=1)) == []
+    [found] = find_low_disk(Settings(data=tmp_path, least_free_bytes=1 << 60))
+    assert found.name == "disk.low"
+
+
+def test_old_backups_and_verifications(tmp_path: Path) -> None:
+    def found(**hours: int) -> list[str]:
+        ages = {what: {"at": NOW_S - age * HOUR_S, "entry": 7, "folder": "/backup"} for what, age in hours.items()}
+        (tmp_path / STATUS_FILE).write_text(json.dumps(ages))
+        return [one.name for one in find_old_backups(tmp_path, EPOCH_US)]
+
+    assert find_old_backups(tmp_path, EPOCH_US) == []
+    assert found(backup=25, verify=190) == []
+    assert found(backup=27) == ["backup.old"]
+    assert found(backup=1, verify=193) == ["verify.old"]
+    (tmp_path / STATUS_FILE).write_text("damaged")
+    assert find_old_backups(tmp_path, EPOCH_US) == []
+
+
+async def test_all_sources_of_a_network_work_and_name_events_of_the_catalog(tmp_path: Path) -> None:
+    async with Scenario() as scenario:
+        await scenario.service("Acme/Supply")
+        ends_us = scenario.network.clock.now_us() + 3 * DAY_US
+        gcid = scenario.profile("Acme/Supply").gcid
+        await scenario.save(
+            Credential(id="k1", kind=CredentialKind.KEY, secret="", service=gcid, label="main", expires_at_us=ends_us)
+        )
+        settings = Settings(data=tmp_path)
+        machine = build_machine_sources(settings, scenario.network, open_operator_secrets(settings))
+        sources = [*build_network_sources(scenario.network), *machine]
+        for source in sources:
+            found = await source.find()
+            assert {one.name for one in found} <= source.names <= set(EVENT_NAMES)
+            if "credential.expiring" in source.names:
+                assert [(one.subject, one.level) for one in found] == [("key 'main' of Acme/Supply", "7")]
+        assert len({name for source in sources for name in source.names}) == sum(len(one.names) for one in sources)
+
+
+@pytest.mark.parametrize(
+    ("values", "fault"),
+    [
+        ({"smtp_url": "smtp://hub:hidden@x"}, "smtp_from"),
+        ({"smtp_url": "http://hub:hidden@x", "smtp_from": "a@b.example"}, "smtp_url"),
+        ({"smtp_url": "smtp://hub:hidden@x", "smtp_from": "a@b.example\r\nBcc: c@d.example"}, "smtp_from"),
+    ],
+)
+def test_wrong_mail_settings_are_refused_without_the_password(values: dict[str, str], fault: str) -> None:
+    with pytest.raises(Misconfigured) as caught:
+        read_settings(environment={}, overrides=values)
+    assert [one.partition(":")[0] for one in caught.value.faults] == [fault]
+    assert "hidden" not in str(caught.value)
+    assert Settings(smtp_url="smtp://hub:hidden@x").shown()["smtp_url"] == "***"

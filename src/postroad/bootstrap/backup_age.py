@@ -8,39 +8,21 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-import msgspec
-from msgspec import Struct
-
+from postroad.adapters.journal.backup.status import BackupStatus, read_status
 from postroad.core.codecs.lexical import write_time
 from postroad.core.notifications.conditions import Condition
 
-STATUS_FILE = "backup-status.json"
 HOUR_S = 3_600
 BACKUP_S = 26 * HOUR_S
 VERIFY_S = 8 * 24 * HOUR_S
 
 
-class LastSuccess(Struct, frozen=True):
-    at: float  # seconds since 1970
-
-
-class LastSuccesses(Struct, frozen=True):
-    """The last success of each kind; None if there was none."""
-
-    backup: LastSuccess | None = None
-    verify: LastSuccess | None = None
-
-
 def find_old_backups(data: Path, now_us: int) -> list[Condition]:
     """Return the conditions of a data folder; a file that cannot be read counts as none."""
-    try:
-        found = msgspec.json.decode((data / STATUS_FILE).read_bytes(), type=LastSuccesses)
-    except (OSError, msgspec.DecodeError):
-        return []
-    return list(_list_old(found, now_us))
+    return list(_list_old(read_status(data), now_us))
 
 
-def _list_old(found: LastSuccesses, now_us: int) -> Iterator[Condition]:
+def _list_old(found: BackupStatus, now_us: int) -> Iterator[Condition]:
     pairs = (("backup.old", "backup", found.backup, BACKUP_S), ("verify.old", "verification", found.verify, VERIFY_S))
     for name, what, success, most_s in pairs:
         if success is not None and now_us / 1_000_000 - success.at > most_s:

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from postroad.bootstrap.backup_age import STATUS_FILE, find_old_backups
+from postroad.adapters.journal.backup.status import STATUS_FILE
+from postroad.bootstrap.backup_age import find_old_backups
 from postroad.bootstrap.notifications import build_machine_sources, expiry_condition, find_low_disk
-from postroad.bootstrap.pushes import open_operator_secrets
+from postroad.bootstrap.secrets import open_operator_secrets
 from postroad.bootstrap.settings import Settings, read_settings
 from postroad.core.identity.expiry import DAY_US, Expiring
 from postroad.core.model.directory import Credential, CredentialKind

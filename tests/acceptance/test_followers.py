@@ -12,8 +12,8 @@ from postroad.adapters.followers.cursors import FileCursors
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.bootstrap import open_network, running_network
 from postroad.bootstrap.followers import cursors_folder, start_follower
-from postroad.bootstrap.running_network import JOURNAL_FOLDER, Store
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import JOURNAL_FOLDER, Store, StoreTerms, open_store
 from postroad.core.model.journal import AccessRecorded
 from postroad.flow.concurrency.commit import commit_step
 from postroad.ports import JournalBatch, JournalStep
@@ -49,13 +49,11 @@ async def test_a_follower_is_woken_by_the_commits_of_its_network(
     async def note(batch: JournalBatch) -> None:
         seen.extend(record.seq for record in batch.records)
 
-    open_store = running_network._open_store
-
-    async def open_and_note(*arguments: object) -> Store:
-        opened.append(await open_store(*arguments))  # type: ignore[arg-type]
+    async def open_and_note(terms: StoreTerms) -> Store:
+        opened.append(await open_store(terms))
         return opened[-1]
 
-    monkeypatch.setattr(running_network, "_open_store", open_and_note)
+    monkeypatch.setattr(running_network, "open_store", open_and_note)
     settings = Settings(data=tmp_path / "data")
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(open_network(settings))

@@ -101,19 +101,7 @@ async def open_network(
             StoreTerms(settings=settings, clock=clock, stack=stack, metrics=metrics, stopping=stopping)
         )
         token_key = load_token_key(settings.data, settings.secret)
-        network = Network(
-            desk=store.desk,
-            journal=store.journal,
-            index=store.index,
-            clock=clock,
-            randomness=randomness,
-            token_key=token_key,
-            wait_until_indexed=_index_waiter(store),
-            limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
-            waiting_most=settings.waiting_most,
-            standards=load_catalogue(),
-            metrics=metrics,
-        )
+        network = _build_network(settings, store, clock, randomness, token_key, metrics)
         await network.configuration.load()
         network.vault = await open_vault(settings, network, stack)
         network.token_keys = await open_token_ring(settings, network, token_key, store.leads)
@@ -156,6 +144,24 @@ async def open_network(
             gauges=_open_gauges(settings, network, store, stack),
             tracing=tracing,
         )
+
+
+def _build_network(
+    settings: Settings, store: Store, clock: Clock, randomness: Randomness, token_key: bytes, metrics: Metrics
+) -> Network:
+    return Network(
+        desk=store.desk,
+        journal=store.journal,
+        index=store.index,
+        clock=clock,
+        randomness=randomness,
+        token_key=token_key,
+        wait_until_indexed=_index_waiter(store),
+        limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
+        waiting_most=settings.waiting_most,
+        standards=load_catalogue(),
+        metrics=metrics,
+    )
 
 
 def _open_gauges(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> QueriedGauges:

@@ -54,6 +54,11 @@ class Front:
         self.posts = PostQueue(self.loop, self.load.is_storage_behind)
         self.retry_after = RetryAfter(self.load.randomness)
 
+    def count_unread_posts(self, count: int) -> None:
+        """Count posts that were refused before they were parsed."""
+        self.posts.refused += count
+        self.metrics.count_unread_posts(count)
+
     def enter(self, connection: HttpConnection) -> None:
         self.connections.add(connection)
         self.emptied.clear()

@@ -24,7 +24,7 @@ from postroad.ports import Clock, FollowerCursors, Journal
 def list_optional_gauges(settings: Settings, network: Network, store: FollowedStore) -> Sequence[Compute]:
     """Return the gauges that take a query or read a file, of the parts that these settings switch on."""
     found: list[Compute] = []
-    if settings.index != "memory" and settings.acceptance == "local":
+    if settings.index != "memory":
         found.append(BackupGauges(network.metrics, settings.data).read)
     if settings.traces_to:
         found.append(TraceGauge(network.metrics, store.journal, store.cursors, network.clock).read)

@@ -51,6 +51,8 @@ class Front:
     emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection is closed
 
     def __post_init__(self) -> None:
+        statuses = self.metrics.statuses  # found once for each route, and not for each request
+        self.routes = {key: route._replace(statuses=statuses[route.name]) for key, route in self.routes.items()}
         self.posts = PostQueue(self.loop, self.load.is_storage_behind)
         self.retry_after = RetryAfter(self.load.randomness)
 

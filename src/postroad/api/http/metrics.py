@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class StatusCounters(dict[str, Sequence[Counter]]):
-    """The counters of each route, by the first digit of the status; a dictionary, because every request looks one up."""
+    """The counters of each route, by the first digit of the status."""
 
     def __init__(self, requests: Family[Counter]) -> None:
         super().__init__()

@@ -51,8 +51,10 @@ def _level(metric: str, loud: float, quiet: float, **others: float) -> tuple[Any
     return {metric: (loud, 0.0), **more}, {metric: (quiet, 0.0), **more}
 
 
-DAY_S = 86_400
+HOUR_S, DAY_S = 3_600, 86_400
 EXPIRES = 'postroad_certificate_expires_timestamp_seconds{what="server"}'
+WAITING = 'postroad_notifications_waiting{channel="%s"}'
+SENT = 'postroad_notifications_total{channel="%s",result="sent"}'
 PUSHED = 'postroad_push_attempts_total{result="%s"}'
 
 CASES: tuple[AlertCase, ...] = (
@@ -116,6 +118,16 @@ CASES: tuple[AlertCase, ...] = (
         {'postroad_engine_kills_total{engine="saxon",cause="deadline"}': (0, 2)},
         {'postroad_engine_kills_total{engine="saxon",cause="deadline"}': (0, 0.1)},
         NETWORK | {"engine": "saxon"},
+    ),
+    AlertCase(
+        "PostroadBackupOld", *_level("postroad_backup_last_success_timestamp_seconds", -27 * HOUR_S, -20 * HOUR_S)
+    ),
+    AlertCase("PostroadVerifyOld", *_level("postroad_verify_last_success_timestamp_seconds", -9 * DAY_S, -7 * DAY_S)),
+    AlertCase(
+        "PostroadNotificationsFailing",
+        {WAITING % "email": (1, 0), WAITING % "slack": (0, 0), SENT % "email": (7, 0), SENT % "slack": (0, 1)},
+        {WAITING % "email": (1, 0), WAITING % "slack": (0, 0), SENT % "email": (7, 1), SENT % "slack": (0, 0)},
+        NETWORK | {"channel": "email"},
     ),
     AlertCase("PostroadSloAvailability", _posts(20), _posts(1), NETWORK),
     AlertCase(

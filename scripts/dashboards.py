@@ -107,6 +107,8 @@ DASHBOARDS: dict[str, tuple[str, tuple[Panel, ...]]] = {
             gauge("Batches", "none", "batches", "state"),
             gauge("Oldest open batch", "s", "oldest_open_batch_seconds"),
             rates("MDNs", "ops", "mdns_total", "direction, disposition"),
+            rates("Notifications by result", "ops", "notifications_total", "channel, result"),
+            gauge("Notifications to be tried again", "none", "notifications_waiting", "channel"),
             rates("Failed authentications", "ops", "authentication_failures_total", "kind"),
         ),
     ),
@@ -155,6 +157,8 @@ DASHBOARDS: dict[str, tuple[str, tuple[Panel, ...]]] = {
             gauge("Connections", "none", "connections"),
             rates("Refused connections", "ops", "connections_refused_total"),
             both("Bodies in memory", "bytes", "bodies_in_flight_bytes", "bodies_in_flight_limit_bytes"),
+            gauge("Connections whose posts wait", "none", "posts_waiting_connections"),
+            both("Memory in use", "percentunit", "memory_used_ratio", "memory_limit_ratio"),
             rates("HTTP requests by route", "reqps", "http_requests_total", "route"),
             rates("HTTP errors of the server", "reqps", "http_requests_total", "route", 'class="5xx"'),
             quantiles("Duration of administration requests", "http_seconds", "route"),
@@ -167,6 +171,22 @@ DASHBOARDS: dict[str, tuple[str, tuple[Panel, ...]]] = {
             rates("Groups that PostgreSQL could not commit", "ops", "postgres_unavailable_total"),
             gauge("Configuration version", "none", "directory_version"),
             gauge("Age of the configuration", "s", "directory_age_seconds"),
+            Panel(
+                "Age of the last backup and verification",
+                "s",
+                tuple(
+                    (f"time() - postroad_{one}_last_success_timestamp_seconds{{$nodes}}", f"{one} {{{{instance}}}}")
+                    for one in ("backup", "verify")
+                ),
+            ),
+            Panel(
+                "Entries since the last backup",
+                "none",
+                (("postroad_journal_head_entry{$nodes} - postroad_backup_entry{$nodes}", "{{instance}}"),),
+            ),
+            rates("Spans exported", "ops", "trace_spans_total", "result"),
+            rates("Traces skipped", "ops", "traces_skipped_total"),
+            gauge("Traces are behind by", "s", "traces_behind_seconds"),
             rates("Gauges that could not be computed", "ops", "scrape_errors_total"),
             Panel("Uptime", "s", (("time() - process_start_time_seconds{$nodes}", "{{instance}}"),)),
         ),

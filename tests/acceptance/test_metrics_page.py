@@ -14,13 +14,11 @@ import pytest
 from postroad.core.metrics.readings import MetricReadings, parse_page
 from postroad.core.metrics.table import METRICS
 from postroad.errors import Refused
-from tests.samples.prometheus import run
+from tests.samples.prometheus import ELSEWHERE, run
 from tests.samples.served_network import Served, postroad, served
 from tests.waiting import eventually
 
 BUYER, SELLER, NOBODY = "MyBiz/Purchasing", "Acme/Supply", "Acme/Nobody"
-# Set by another test of this module, or only on networks of another kind.
-ELSEWHERE = {"postgres_commit_seconds", "postgres_unavailable_total", "directory_age_seconds"}
 
 
 def fetch(url: str, **headers: str) -> tuple[int, dict[str, str], str]:

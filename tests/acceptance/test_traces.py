@@ -108,6 +108,16 @@ def test_headers_of_the_collector_come_from_a_private_file(tmp_path: Path) -> No
         assert "collector-secret" not in (tmp_path / "data.log").read_text()
 
 
+def test_the_metrics_page_counts_spans_across_restarts_of_the_process(tmp_path: Path) -> None:
+    with otlp_receiver() as collector, served(tmp_path / "data", *settings(collector)) as network:
+        network.register(BUYER, SELLER)
+        for spans in (3, 6):
+            send(network)
+            eventually(lambda: network.metrics().value("postroad_trace_spans_total", result="exported") == spans)  # noqa: B023 - called before the next one
+            kill_tracing_process(network)
+        eventually(lambda: network.metrics().value("postroad_traces_behind_seconds") == 0)
+
+
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="looks for child processes in /proc")
 def test_the_tracing_process_is_started_again_when_it_dies(tmp_path: Path) -> None:
     with otlp_receiver() as collector, served(tmp_path / "data", *settings(collector)) as network:

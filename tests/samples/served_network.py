@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import urllib.request
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from postroad.client import Access, Client
+from postroad.core.metrics.readings import MetricReadings, parse_page
 from postroad.testing.ports import free_port
 from tests.preloaded import PROGRAM, Preloaded, run
 
@@ -75,6 +77,12 @@ class Served:
             self.process = Preloaded(command, stdout=subprocess.PIPE, stderr=log, text=True, env=clean_environment())
         assert self.process.stdout is not None
         self.url = json.loads(self.process.stdout.readline())["url"]
+
+    def metrics(self) -> MetricReadings:
+        """Return what the metrics page says now."""
+        url = (self.data / "metrics-url").read_text().strip()
+        with urllib.request.urlopen(url, timeout=30) as page:
+            return MetricReadings({}, parse_page(page.read().decode()), 1.0, 0.0)
 
     def end(self, number: int = signal.SIGTERM) -> int:
         assert self.process is not None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import asyncio
 import platform
 from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 
 import postroad
 from postroad.adapters.process_status import read_process_status
-from postroad.bootstrap.queried_gauges import QueriedGauges
+from postroad.bootstrap.queried_gauges import Compute, QueriedGauges
 from postroad.core.metrics.registry import Metrics
 from postroad.core.model.batch import BATCH_MOVES, BatchState
 from postroad.core.model.journal import decode
@@ -33,10 +33,16 @@ class NetworkGauges:
         self._top_services = top_services
         network.metrics.on_read(self._read_directory)
 
-    def queried(self) -> QueriedGauges:
-        """Return the gauges that take a query."""
-        computations = [self._read_index, self._read_queues, self._read_oldest, self._read_letters, self._read_leader]
-        computations += [self._read_due, self._read_batches]
+    def queried(self, others: Sequence[Compute] = ()) -> QueriedGauges:
+        """Return the gauges that take a query, with those of optional parts."""
+        computations: list[Compute] = [
+            self._read_index,
+            self._read_queues,
+            self._read_oldest,
+            self._read_letters,
+            self._read_leader,
+        ]
+        computations += [self._read_due, self._read_batches, *others]
         return QueriedGauges(self._metrics, self._network.clock, computations)
 
     def _read_directory(self) -> None:

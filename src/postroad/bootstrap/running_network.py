@@ -23,6 +23,7 @@ from postroad.bootstrap.gauges import NetworkGauges, measure_loop_lag, watch_pro
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
 from postroad.bootstrap.notifications import start_notifications
+from postroad.bootstrap.optional_gauges import list_optional_gauges, watch_memory
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.pushes import start_pushing
 from postroad.bootstrap.queried_gauges import QueriedGauges
@@ -140,7 +141,7 @@ async def open_network(
             require_index=store.require_index,
             nodes=store.nodes,
             stopping=stopping,
-            memory=MemoryWatermark(memory or ProcessMemory(), settings.memory_most_share, clock),
+            memory=_open_watermark(settings, network, memory or ProcessMemory()),
             gauges=_open_gauges(settings, network, store, stack),
             tracing=tracing,
         )
@@ -164,9 +165,16 @@ def _build_network(
     )
 
 
+def _open_watermark(settings: Settings, network: Network, gauge: MemoryGauge) -> MemoryWatermark:
+    memory = MemoryWatermark(gauge, settings.memory_most_share, network.clock)
+    watch_memory(network.metrics, memory)
+    return memory
+
+
 def _open_gauges(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> QueriedGauges:
     watch_process(network.metrics)
-    gauges = NetworkGauges(network, store.leads, settings.metrics_services).queried()
+    others = list_optional_gauges(settings, network, store)
+    gauges = NetworkGauges(network, store.leads, settings.metrics_services).queried(others)
     stack.push_async_callback(gauges.close)
     return gauges
 

@@ -17,7 +17,9 @@ import msgspec
 from postroad.adapters.tracing.job import NAME, TracingJob, TracingStatus, build_tracing, read_headers_file
 from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
 from postroad.bootstrap.settings import Settings
+from postroad.core.metrics.registry import Metrics
 from postroad.flow.network import Network
+from postroad.ports import JournalBatch
 
 log = logging.getLogger(__name__)
 
@@ -49,6 +51,7 @@ async def start_tracing(
     settings: Settings, job: TracingJob, network: Network, store: FollowedStore, stack: AsyncExitStack
 ) -> TracingProcess | None:
     """Export traces until the stack is closed; returns the process that does it, if there is one."""
+    counts = TraceCounts(network.metrics)
     if settings.index == "memory":
 
         async def wait_for_entry(seq: int) -> None:
@@ -56,22 +59,49 @@ async def start_tracing(
 
         tracing = build_tracing(job, store.journal, network.index, network.clock, wait_for_entry=wait_for_entry)
         stack.push_async_callback(tracing.close)
-        start_follower(NAME, tracing.follower.handle, settings, store, stack)
+
+        async def handle(batch: JournalBatch) -> None:
+            await tracing.follower.handle(batch)
+            counts.note(tracing.status(batch.head.seq))
+
+        start_follower(NAME, handle, settings, store, stack)
         return None
     if await store.cursors.load(NAME) is None:  # the process starts later, and must not miss what is posted meanwhile
         await store.cursors.save(NAME, await store.journal.head())
-    process = TracingProcess(job)
+    process = TracingProcess(job, counts)
     process.start()
     stack.push_async_callback(process.stop)
     store.commits.add(process.notify)
     return process
 
 
+class TraceCounts:
+    """Adds up what the tracing processes of one server report; each begins with zero."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self._exported = metrics.counter("trace_spans_total", "exported")
+        self._skipped = metrics.counter("trace_spans_total", "skipped")
+        self._skipped_traces = metrics.counter("traces_skipped_total")
+        self._last = TracingStatus()
+
+    def begin(self) -> None:
+        """Note that a new process begins."""
+        self._last = TracingStatus()
+
+    def note(self, status: TracingStatus) -> None:
+        """Add what has changed since the last report of the same process."""
+        last, self._last = self._last, status
+        self._exported.value += status.spans - last.spans
+        self._skipped.value += status.skipped_spans - last.skipped_spans
+        self._skipped_traces.value += status.skipped_traces - last.skipped_traces
+
+
 class TracingProcess:
     """Supervises the tracing process: starts it, notifies it of commits, and restarts it when it ends."""
 
-    def __init__(self, job: TracingJob) -> None:
+    def __init__(self, job: TracingJob, counts: TraceCounts) -> None:
         self._job = msgspec.json.encode(job) + b"\n"
+        self._counts = counts
         self._process: asyncio.subprocess.Process | None = None
         self._supervision: asyncio.Task[None] | None = None
         self._is_due = False  # a notification is planned
@@ -128,9 +158,11 @@ class TracingProcess:
     async def _run(self) -> int:
         pipe = asyncio.subprocess.PIPE
         self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", MODULE, stdin=pipe, stdout=pipe)
+        self._counts.begin()
         if self._process.stdin is not None and self._process.stdout is not None:
             self._process.stdin.write(self._job)
             async for line in self._process.stdout:
                 with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
                     self.status = msgspec.json.decode(line, type=TracingStatus)
+                    self._counts.note(self.status)
         return await self._process.wait()

@@ -62,6 +62,15 @@ class Tracing(NamedTuple):
     sampler: TraceSampler
     pusher: HttpPusher
 
+    def status(self, entry: int) -> TracingStatus:
+        """Return the counts since the start, at this entry."""
+        return TracingStatus(
+            entry=entry,
+            spans=self.exporter.sent,
+            skipped_spans=self.exporter.skipped,
+            skipped_traces=self.sampler.skipped,
+        )
+
     async def close(self) -> None:
         await self.pusher.close()
 

@@ -54,14 +54,7 @@ async def follow(job: TracingJob, signal_: CommitSignal) -> None:
 
         async def handle(batch: JournalBatch) -> None:
             await tracing.follower.handle(batch)
-            report(
-                TracingStatus(
-                    entry=batch.head.seq,
-                    spans=tracing.exporter.sent,
-                    skipped_spans=tracing.exporter.skipped,
-                    skipped_traces=tracing.sampler.skipped,
-                )
-            )
+            report(tracing.status(batch.head.seq))
 
         follower = JournalFollower(NAME, journal, cursors, handle=handle, arrived=signal_.arrived, leads=leads)
         await follower.run()

@@ -23,7 +23,7 @@ def serve(
 ) -> None:
     """Call the handler with a complete request. ``Capacity`` counts ``body`` only if the response is sent later."""
     reply = outbox.open(head.version, not head.keep_alive, head.method == b"HEAD", now)
-    reply.statuses = front.metrics.statuses[route.name]
+    reply.statuses = route.statuses
     try:
         route.handler(FastRequest(head, origin, body, now), reply)
     except Exception as error:

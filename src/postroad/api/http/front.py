@@ -51,8 +51,15 @@ class Front:
     emptied: asyncio.Event = field(default_factory=asyncio.Event)  # set when the last connection is closed
 
     def __post_init__(self) -> None:
+        statuses = self.metrics.statuses  # found once for each route, and not for each request
+        self.routes = {key: route._replace(statuses=statuses[route.name]) for key, route in self.routes.items()}
         self.posts = PostQueue(self.loop, self.load.is_storage_behind)
         self.retry_after = RetryAfter(self.load.randomness)
+
+    def count_unread_posts(self, count: int) -> None:
+        """Count posts that were refused before they were parsed."""
+        self.posts.refused += count
+        self.metrics.count_unread_posts(count)
 
     def enter(self, connection: HttpConnection) -> None:
         self.connections.add(connection)

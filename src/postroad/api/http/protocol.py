@@ -195,12 +195,12 @@ class HttpConnection(asyncio.Protocol):
             return
         end, count = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
         if count:
-            self._front.posts.refused += count
+            self._front.count_unread_posts(count)
             self._pending = self._pending[end:]
             content_type, body = self._front.problem(status_of(BUSY_CODE), BUSY_CODE, BUSY, self._head)
             self.outbox.repeat(count, status_of(BUSY_CODE), body, content_type)
         elif not keep_bytes:  # its body has not arrived
-            self._front.posts.refused += 1
+            self._front.count_unread_posts(1)
             self._refuse(Refused(BUSY_CODE, BUSY))
 
     def _origin(self, head: RequestHead) -> ClientOrigin:

@@ -136,6 +136,9 @@ class FastRoute(NamedTuple):
     max_body_bytes: int
     name: str = "api"  # as the metrics label it
     is_post: IsPost | None = None  # whether a body is a post, which waits under overload; None: nothing here is one
+    statuses: Sequence[Counter] | None = (
+        None  # counts its responses by the first digit of the status; set by the server
+    )
 
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]

@@ -108,7 +108,7 @@ class HttpServer:
             state=self._lifespan.state,
             metrics=self._metrics,
         )
-        self._metrics.follow(front.capacity, self._limits.bodies_in_flight_bytes)
+        self._metrics.follow(front.capacity, front.posts, self._limits.bodies_in_flight_bytes)
         if inherited:
             self._servers = [await self._listen(front, sock=one) for one in inherited]
         else:

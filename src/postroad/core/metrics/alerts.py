@@ -11,12 +11,14 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from postroad.core.metrics.readings import MetricReadings
+from postroad.core.metrics.table import CHANNEL
 
 PAGE, TICKET = "page", "ticket"
 DAY_S = 86_400
 BATCH_MOST_S = 2 * DAY_S
 SYNC_S, LAG_S = 0.1, 0.5
 LATE_S, BEHIND_S, OLD_S = 60, 30, 3_600
+BACKUP_S, VERIFY_S = 26 * 3_600, 8 * DAY_S
 LETTERS, GUESSES, KILLS, PUSHES = 20, 500, 5, 20
 
 
@@ -83,6 +85,19 @@ def _certificate_within(days: int) -> Callable[[MetricReadings], bool]:
 
 def _deliveries_are_old(page: MetricReadings) -> bool:
     return page.value("postroad_oldest_waiting_seconds") > OLD_S and page.value("postroad_long_polls") > 0
+
+
+def _older_than(metric: str, most_s: int) -> Callable[[MetricReadings], bool]:
+    """Return whether a time lies too far back; a time that is absent does not."""
+    return lambda page: any(page.now_s - at_s > most_s for at_s in page.all_of(metric))
+
+
+def _notifications_fail(page: MetricReadings) -> bool:
+    return any(
+        page.value("postroad_notifications_waiting", channel=channel) > 0
+        and page.increase("postroad_notifications_total", channel=channel, result="sent") == 0
+        for channel in CHANNEL.values
+    )
 
 
 def _pushes_fail(page: MetricReadings) -> bool:
@@ -281,6 +296,31 @@ ALERTS: tuple[Alert, ...] = (
         TICKET,
         "Worker processes were killed more than 5 times within 15 minutes: a transform, script or schema needs too much.",
         _grows("postroad_engine_kills_total", KILLS, 900),
+    ),
+    Alert(
+        "PostroadBackupOld",
+        f"time() - postroad_backup_last_success_timestamp_seconds > {BACKUP_S}",
+        "15m",
+        TICKET,
+        "The last successful backup is more than 26 hours old.",
+        _older_than("postroad_backup_last_success_timestamp_seconds", BACKUP_S),
+    ),
+    Alert(
+        "PostroadVerifyOld",
+        f"time() - postroad_verify_last_success_timestamp_seconds > {VERIFY_S}",
+        "15m",
+        TICKET,
+        "The last successful verification of a backup is more than 8 days old.",
+        _older_than("postroad_verify_last_success_timestamp_seconds", VERIFY_S),
+    ),
+    Alert(
+        "PostroadNotificationsFailing",
+        "max by (job, channel) (postroad_notifications_waiting) > 0 unless"
+        ' sum by (job, channel) (increase(postroad_notifications_total{result="sent"}[1h])) > 0',
+        "15m",
+        TICKET,
+        "Notifications of a channel cannot be sent, and none was within an hour.",
+        _notifications_fail,
     ),
     Alert(
         "PostroadSloAvailability",

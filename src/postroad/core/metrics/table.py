@@ -38,6 +38,7 @@ FORM = Label(
         OTHER,
     ),
 )
+CHANNEL = Label("channel", ("message", "email", "webhook", "slack"))
 MODE = Label("mode", ("poll", "push", "hosted"))
 LANE = Label("lane", ("quick", "slow"))
 ENGINE = Label("engine", ("saxon", "script", "validation", "reader"))
@@ -51,7 +52,8 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "posts_total",
         COUNTER,
-        "Posts by outcome and wire form; push: responses to pushes; hosted: of built-in services; network: error responses.",
+        "Posts by outcome and wire form; push: responses to pushes; hosted: of built-in services; network: error responses;"
+        " other: also posts that were turned away unread.",
         (Label("outcome", ("accepted", "duplicate", "refused", "unavailable")), FORM),
     ),
     Metric("post_refusals_total", COUNTER, "Refused posts by stable code.", (Label("code", most=200),)),
@@ -181,6 +183,11 @@ METRICS: tuple[Metric, ...] = (
     Metric("connections_refused_total", COUNTER, "Connections refused because too many were open."),
     Metric("bodies_in_flight_bytes", GAUGE, "Bytes of request bodies in memory."),
     Metric("bodies_in_flight_limit_bytes", GAUGE, "Bytes of bodies in memory above which new ones wait."),
+    Metric("posts_waiting_connections", GAUGE, "Connections whose next post waits, unread, for its turn."),
+    Metric(
+        "memory_used_ratio", GAUGE, "Share of the available memory that the process uses, without worker processes."
+    ),
+    Metric("memory_limit_ratio", GAUGE, "Share of the memory above which new posts wait (setting memory_most_share)."),
     Metric(
         "http_requests_total",
         COUNTER,
@@ -205,6 +212,42 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "build_info", INFO, "The running version.", (Label("version", most=1), Label("python", most=1)), is_detail=True
+    ),
+    # backups, notifications and traces
+    Metric(
+        "backup_last_success_timestamp_seconds",
+        GAUGE,
+        "When the last backup succeeded (Unix time); absent if there never was one.",
+    ),
+    Metric("backup_entry", GAUGE, "Number of the last entry in the last backup; absent if there never was one."),
+    Metric(
+        "verify_last_success_timestamp_seconds",
+        GAUGE,
+        "When a backup was last verified (Unix time); absent if none ever was.",
+    ),
+    Metric(
+        "notifications_total",
+        COUNTER,
+        "Attempts to send a notification by channel and result, on the leader.",
+        (CHANNEL, Label("result", ("sent", "failed"))),
+    ),
+    Metric(
+        "notifications_waiting",
+        GAUGE,
+        "Notifications that could not be sent and are tried again, on the leader.",
+        (CHANNEL,),
+    ),
+    Metric(
+        "trace_spans_total",
+        COUNTER,
+        "Spans that were exported, or skipped because the collector was away for too long or rejected them.",
+        (Label("result", ("exported", "skipped")),),
+    ),
+    Metric("traces_skipped_total", COUNTER, "Traces that were skipped above traces_per_s."),
+    Metric(
+        "traces_behind_seconds",
+        GAUGE,
+        "Age of the oldest entry that has not been read for traces; 0 if there is none.",
     ),
     # the scrape itself, and the process
     Metric("scrape_seconds", GAUGE, "Duration of computing the gauges of this page.", is_detail=True),

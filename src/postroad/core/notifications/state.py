@@ -71,6 +71,11 @@ class NotificationState(Struct):
                 if digest.pending is not None and digest.retry_at_us <= now_us:
                     yield key, digest.pending
 
+    def find_failing(self) -> Iterator[str]:
+        """Yield the key of the subscription of each notification that could not be sent and is tried again."""
+        for key, found in self.digests.items():
+            yield from (key for digest in found.values() if digest.pending is not None and digest.failures)
+
     def next_at_us(self) -> int:
         """Return when the next notification is due or tried again; 0: none is known."""
         times = [digest.next_at_us() for found in self.digests.values() for digest in found.values()]

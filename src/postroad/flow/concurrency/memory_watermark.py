@@ -19,7 +19,7 @@ class MemoryWatermark:
 
     def __init__(self, gauge: MemoryGauge, most_share: float, clock: Clock) -> None:
         self._gauge = gauge
-        self._most_share = most_share
+        self.most_share = most_share
         self._clock = clock
         self._release_at = 0.0
         self._is_exceeded = False
@@ -31,8 +31,8 @@ class MemoryWatermark:
 
     def check(self) -> bool:
         """Measure the memory; returns whether it exceeds the watermark."""
-        share = self.share = self._gauge.used_share() if self._most_share else None
-        exceeded = share is not None and share > self._most_share
+        share = self.share = self._gauge.used_share() if self.most_share else None
+        exceeded = share is not None and share > self.most_share
         if exceeded and self._clock.monotonic() >= self._release_at:
             self._gauge.release()
             self._release_at = self._clock.monotonic() + RELEASE_EVERY_S

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
 import msgspec
 
-from postroad.core.model.subscription import Subscription
+from postroad.core.model.subscription import Channel, Subscription
 from postroad.core.notifications.catalog import TEST
 from postroad.core.notifications.conditions import Condition, compare_conditions
 from postroad.core.notifications.digests import Notification, NotificationLine
@@ -60,6 +61,8 @@ class NotificationService:
         self._sending: dict[str, asyncio.Task[None]] = {}  # by subscription
         self._slots = asyncio.Semaphore(CHANNELS_TOGETHER)
         self._changing = asyncio.Lock()
+        self._attempts = network.metrics.counters("notifications_total")
+        network.metrics.on_read(self._report_waiting)
 
     async def handle(self, batch: JournalBatch) -> None:
         """Add the events of a batch of entries; they are durable when this returns."""
@@ -137,10 +140,19 @@ class NotificationService:
     async def _send(self, subscription: Subscription, notification: Notification) -> str:
         """Send one notification; an error of a channel's program is a fault like others, and tried again later."""
         try:
-            return await self._channels.send(subscription, notification)
+            fault = await self._channels.send(subscription, notification)
         except Exception as error:
-            log.exception("the channel of %s failed", subscription.key)
-            return f"internal error ({type(error).__name__}); see the log of the server"
+            log.exception("notifications.channel_failed: the channel of %s failed", subscription.key)
+            fault = f"internal error ({type(error).__name__}); see the log of the server"
+        self._attempts.of(subscription.channel.value, "failed" if fault else "sent").value += 1
+        return fault
+
+    def _report_waiting(self) -> None:
+        """Set how many notifications wait for another attempt, by channel; none on a node that does not lead."""
+        table, state = self._network.directory.subscriptions, self._state or NotificationState()
+        waiting = Counter(table[key].channel for key in state.find_failing() if key in table)
+        for channel in Channel:
+            self._network.metrics.gauge("notifications_waiting", channel.value).set(waiting[channel])
 
     async def _record(self, key: str, notification: Notification, fault: str) -> None:
         async with self._changing:

@@ -9,6 +9,7 @@ import pytest
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.load import ServerLoad
 from postroad.api.http.request import is_always_post
+from postroad.core.metrics.registry import Metrics
 from tests.samples.front_door import LOOPS, Served, Wire, echo, serving
 from tests.waiting import eventually
 
@@ -21,6 +22,7 @@ class Load:
     def __init__(self) -> None:
         self.is_behind = False
         self.is_short = False
+        self.metrics = Metrics()
 
     def sensors(self) -> ServerLoad:
         return ServerLoad(is_storage_behind=lambda: self.is_behind, is_memory_short=lambda: self.is_short)
@@ -44,7 +46,9 @@ def load() -> Load:
 def served(load: Load, request: pytest.FixtureRequest) -> Iterator[Served]:
     limits = HttpLimits(capacity_wait_s=0.3, linger_s=0.2)
     posts = {"/post": is_always_post, "/soap": is_soap_post}
-    with serving(ROUTES, limits=limits, posts=posts, load=load.sensors(), loop=request.param) as running:
+    with serving(
+        ROUTES, limits=limits, posts=posts, load=load.sensors(), loop=request.param, metrics=load.metrics
+    ) as running:
         yield running
 
 
@@ -64,6 +68,8 @@ def test_a_post_is_refused_in_time_and_its_connection_stays_usable(served: Serve
         load.is_behind = False
         wire.send(request("/post", b"two"))
         assert (wire.read().status, served.server.front.posts.refused) == (200, 1)
+    assert load.metrics.value("posts_total", "unavailable", "other") == 1
+    assert load.metrics.value("post_refusals_total", "network.busy") == 1
 
 
 def test_a_post_that_waits_is_served_when_storage_is_no_longer_behind(served: Served, load: Load) -> None:

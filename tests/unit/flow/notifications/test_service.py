@@ -135,6 +135,7 @@ async def test_a_failing_channel_delays_no_other_and_is_shown() -> None:
         await eventually_async(has_sent, why="a hanging channel delays another")
         health = await scenario.network.notifications.read_health("acme/broken", "acme/ops")
         assert (health["acme/broken"].failures, health["acme/broken"].fault) == (1, "the receiver answered 500")
+        assert counted(scenario) == {"sent": 1, "failed": 1, "waiting": 1}
         assert health["acme/ops"].sent_at_us > EPOCH_US
         scenario.recorded.faults.clear()
         scenario.recorded.hanging.clear()
@@ -142,6 +143,15 @@ async def test_a_failing_channel_delays_no_other_and_is_shown() -> None:
         await scenario.wait(5 * 60)
         assert [len(scenario.recorded.told(name)) for name in ("ops", "broken", "hanging")] == [1, 1, 1]
         assert (await scenario.network.notifications.read_health("acme/broken"))["acme/broken"].failures == 0
+        assert counted(scenario) == {"sent": 3, "failed": 1, "waiting": 0}
+
+
+def counted(scenario: NotifiedScenario) -> dict[str, float]:
+    """What the metrics say of e-mail."""
+    metrics = scenario.network.metrics
+    list(metrics.read())
+    attempts = {result: metrics.value("notifications_total", "email", result) for result in ("sent", "failed")}
+    return attempts | {"waiting": metrics.value("notifications_waiting", "email")}
 
 
 async def test_an_error_of_a_channel_is_a_fault_with_a_pause() -> None:

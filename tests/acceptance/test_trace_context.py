@@ -114,6 +114,17 @@ async def test_each_message_of_a_bulk_has_its_own_or_that_of_the_call(network: M
     assert await contexts_after(network, bulk, "/v1/messages/bulk") == [GOOD, OTHER]
 
 
+async def test_a_bulk_that_is_repeated_in_another_trace_is_answered_as_before(network: Mediated) -> None:
+    answers = []
+    for own, call in ((GOOD, GOOD), (OTHER, OTHER)):
+        headers = [("content-type", "application/x-ndjson"), ("idempotency-key", "k"), ("traceparent", call)]
+        lines = BODY + b"\n" + OWN_FIELD % own.encode()
+        answers.append(await network.ask(polling(Format.JSON), "POST", "/v1/messages/bulk", lines, headers))
+    first, again = [msgspec.json.decode(b"[" + b",".join(one.body.split()) + b"]") for one in answers]
+    assert [one["session"] for one in again] == [one["session"] for one in first]
+    assert len(await network.polled(polling(Format.JSON), Format.JSON)) == 2
+
+
 @pytest.fixture
 async def scenario() -> AsyncIterator[AccountScenario]:
     async with AccountScenario() as scenario:

@@ -233,6 +233,10 @@ async def test_an_entry_stores_25_bytes_only_for_messages_that_have_a_context() 
 HEAD = b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n%bAuthorization: Bearer x\r\n\r\n"
 
 
+PLAIN_LINE = b"traceparent: %b\r\n"
+KNOWN = ((b"",), (b"", *[PLAIN_LINE % OTHER.encode()] * 2))  # what a connection sent before, without and with a context
+
+
 def test_a_head_that_differs_only_in_its_context_is_parsed_once() -> None:
     memory = HeadMemory(HttpLimits())
     first = memory.read(HEAD % b"")
@@ -255,12 +259,25 @@ def test_a_head_that_differs_only_in_its_context_is_parsed_once() -> None:
         b"traceparent: \xff\r\n",
         b"X-Note: traceparent: %b\r\n" % GOOD.encode(),
         b"tracestate: a=1\r\n",
+        PLAIN_LINE % (GOOD[:-2] + "ff").encode().upper(),
+        PLAIN_LINE % (GOOD[:3] + "0" * 32 + GOOD[35:]).encode(),
+        PLAIN_LINE % (GOOD[:36] + "0" * 16 + "-01").encode(),
+        PLAIN_LINE % GOOD.replace("-", "a").encode(),
+        PLAIN_LINE % (b"\xff" * 55),
     ],
 )
-def test_heads_with_other_lines_have_no_context(lines: bytes) -> None:
+@pytest.mark.parametrize("known", KNOWN)
+def test_heads_with_other_lines_have_no_context(lines: bytes, known: tuple[bytes, ...]) -> None:
     memory = HeadMemory(HttpLimits())
-    assert memory.read(HEAD % b"").trace == b""
+    assert [memory.read(HEAD % one).trace[:1] for one in known] == [b"", b"\xaa", b"\xaa"][: len(known)]
     assert memory.read(HEAD % lines).trace == b""
+
+
+def test_flags_that_are_not_known_are_cleared_in_every_head() -> None:
+    memory = HeadMemory(HttpLimits())
+    for flags, stored in (("01", 1), ("03", 3), ("00", 0), ("ff", 3), ("04", 0)):
+        for _ in range(2):
+            assert memory.read(HEAD % (PLAIN_LINE % (GOOD[:-2] + flags).encode())).trace[-1] == stored
 
 
 @pytest.mark.parametrize(
@@ -270,12 +287,16 @@ def test_heads_with_other_lines_have_no_context(lines: bytes) -> None:
         b"traceparent: %b\r\n\tfolded\r\n" % GOOD.encode(),
         b"traceparent: %b\rContent-Length: 9\r\n" % GOOD.encode(),
         b"traceparent: %b\nContent-Length: 9\r\n" % GOOD.encode(),
+        PLAIN_LINE % (GOOD[:35] + "\nContent-Length: 99").ljust(55).encode(),
+        PLAIN_LINE % (GOOD[:35] + "\rContent-Length: 99").ljust(55).encode(),
     ],
 )
-def test_a_context_never_hides_a_line_from_the_parser(lines: bytes) -> None:
+@pytest.mark.parametrize("known", KNOWN)
+def test_a_context_never_hides_a_line_from_the_parser(lines: bytes, known: tuple[bytes, ...]) -> None:
     """What the parser refuses or reads without the memory, it refuses or reads with it."""
     memory = HeadMemory(HttpLimits())
-    memory.read(HEAD % b"")
+    for one in known:
+        memory.read(HEAD % one)
     outcomes: list[object] = []
     for reader in (memory, HeadMemory(HttpLimits())):
         try:

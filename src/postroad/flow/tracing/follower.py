@@ -123,9 +123,9 @@ class TraceFollower:
                     for number in self._leave_out_quick(entry.deliveries, entry.at_us)
                 ]
             case DeliveriesEnded():
-                numbers, has_failed = entry.deliveries or entry.journeys, entry.state in FAILED
-                if not has_failed:
-                    numbers = self._leave_out_quick(numbers, entry.at_us)
+                has_failed = entry.state in FAILED
+                ended = entry.deliveries or entry.journeys
+                numbers = ended if has_failed else self._leave_out_quick(ended, entry.at_us)
                 return [TracedEnd(number, seq, entry.at_us, has_failed) for number in numbers]
             case MessagePosted() if entry.ends is not None:
                 number = entry.ends.delivery or entry.ends.journey

@@ -166,7 +166,7 @@ def stop_of(number: int, record: StopRecord) -> TracedStop:
 def list_deliveries(entry: Entry) -> Sequence[int]:
     """Return the deliveries that an entry is about."""
     if type(entry) in FREQUENT:
-        return entry.deliveries  # type: ignore[union-attr, no-any-return]
+        return entry.deliveries  # type: ignore[union-attr]
     match entry:
         case MessagePosted():
             if entry.ends is not None:

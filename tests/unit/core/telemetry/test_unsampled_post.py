@@ -14,7 +14,7 @@ from postroad.core.telemetry.trace_context import pack_context
 from postroad.core.telemetry.unsampled_post import build_unsampled_check, read_post_time
 from postroad.testing.random_journals.journals import make_plain_posts
 
-[POST] = [entry for entry in make_plain_posts(1) if isinstance(entry, MessagePosted)]
+[POST] = make_plain_posts(1)
 NOW_US = 1_800_000_000_000_000
 IDS = st.binary(min_size=16, max_size=16).filter(any).map(bytes.hex)
 SPANS = st.binary(min_size=8, max_size=8).filter(any).map(bytes.hex)

@@ -139,7 +139,7 @@ class NotificationService:
         try:
             return await self._channels.send(subscription, notification)
         except Exception as error:
-            log.exception("the channel of %s failed", subscription.key)
+            log.exception("notifications.channel_failed: the channel of %s failed", subscription.key)
             return f"internal error ({type(error).__name__}); see the log of the server"
 
     async def _record(self, key: str, notification: Notification, fault: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,11 @@ from tests.samples.recordings import (
     restored,
     server_on,
 )
+from tests.samples.served_network import postroad
 
 WAIT_S = 20.0
 EMPTY_NETWORK = {"push_allow_private": "127.0.0.0/8,10.0.0.0/8"}  # the exported file has pushes there
+BEFORE_LEVELS = {"v0_2"}  # recordings that have no level
 OF_PROVIDERS = ("Accounts", "Shipping")  # services of Harbor that stand for an account; a file cannot confirm one
 
 
@@ -197,6 +200,26 @@ def charged(document: InvoiceDetails) -> list[dict[str, Any]]:
     """The sums of a document's lines, as a warehouse would count them."""
     names = ("kind", "part", "tariff", "quantity", "kilobytes", "micros")
     return [{name: getattr(line, name) for name in names} | {"service": line.service_id} for line in document.lines]
+
+
+@pytest.mark.req("O6", "O7")
+def test_a_backup_is_restored_at_a_level_that_has_the_restore(
+    version: Path, store: Store, recorded: dict[str, Any], postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Otherwise an earlier version would open the restored network, and fail at the entry about the restore."""
+    program(store, "backup", tmp_path / "backup")
+    again = Store(kind=store.kind, data=tmp_path / "again")
+    target: list[str | Path] = ["--to", again.data]
+    if store.kind == "shared":
+        again = replace(again, dsn=postgres.create_database(f"{store.dsn.rpartition('/')[2]}_again"))
+        target += ["--to-postgres", again.dsn]
+    done = postroad("restore", tmp_path / "backup", *target, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert ("raises the network level" in done.stdout) == (version.name in BEFORE_LEVELS)
+    with server_on(again) as server, client(server, OPERATOR) as operator:
+        assert operator.get("/v1/level")["level"] == NEWEST
+        assert operator.change("POST", "/v1/level", {})["level"] == NEWEST
+    assert "complete and unchanged" in program(again, "verify", "--head", recorded["head"])
 
 
 @pytest.mark.req("O7", "P3")

@@ -10,7 +10,6 @@ import msgspec
 
 from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.journal import ConfigurationChanged, MessagePosted, MessageRefused, ObjectChange
-from postroad.core.model.level import newest_level
 from postroad.core.model.message import MessageType
 from postroad.core.projection.unique_keys import post_keys
 from postroad.testing.traffic.deliveries import deliveries_of
@@ -41,8 +40,7 @@ def configure_network(scene: TrafficState) -> Story:
     at_us = scene.plan.start_us
     cast = scene.cast
     services = [member.service for member in cast.members.values()]
-    first = [newest_level(), *cast.organizations]
-    for objects, reason in ((first, "organizations"), (services, "services"), (cast.rules, "rules")):
+    for objects, reason in ((cast.organizations, "organizations"), (services, "services"), (cast.rules, "rules")):
         if objects:
             yield from _save(scene, at_us, objects, f"the first {reason}")
         at_us += 1

@@ -16,7 +16,6 @@ from postroad.core.admission.admit import Admitted
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import AuthenticationLevel
 from postroad.core.model.journal import KINDS, ConfigurationChanged, Entry, MessagePosted, decode
-from postroad.core.model.level import LEVEL_KEY, LEVEL_KIND, newest_level, read_level
 from postroad.core.model.message import Message, MessageType, Recipient
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import unique_keys
@@ -126,18 +125,6 @@ def test_routes_are_those_of_the_router(records: list[NewRecord], entries: list[
             assert entry.directory == directory.version
             compared += 1
     assert compared > 500
-
-
-def test_the_network_is_at_the_newest_level(entries: list[Entry]) -> None:
-    """A server that is started on simulated data does not take it for an old network."""
-    [level] = [
-        change
-        for entry in entries
-        if isinstance(entry, ConfigurationChanged)
-        for change in entry.objects
-        if change.kind == LEVEL_KIND
-    ]
-    assert (level.key, read_level(level.value)) == (LEVEL_KEY, newest_level())
 
 
 def test_days_have_their_rhythm_and_the_count_is_exact() -> None:

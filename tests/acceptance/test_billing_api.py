@@ -96,6 +96,21 @@ async def test_issuing_twice_gives_one_invoice(asked: Asked) -> None:
     assert len(await billed(asked)) == 1
 
 
+@pytest.mark.req("P3")
+@pytest.mark.parametrize("dry_run", [False, True])
+@pytest.mark.parametrize(("kind", "part"), [("mesage", "originator"), ("message", "vendor"), ("message", "")])
+async def test_a_line_that_no_invoice_has_is_refused_before_anything_is_issued(
+    asked: Asked, kind: str, part: str, dry_run: bool
+) -> None:
+    right, wrong = charges(asked.gcid("Aster/Private")), charges("", organization="Birch")
+    wrong["lines"][0] |= {"kind": kind, "part": part}
+    wish = {"period": PERIOD, "dryRun": dry_run, "counted": {"through": 7, "latest": LATE, "accounts": [right, wrong]}}
+    response = await asked.ask("operator", "POST", INVOICES, wish)
+    assert (response.status_code, response.json()["code"]) == (422, "value.invalid")
+    assert f"of Birch has the kind {kind!r} with the part {part!r}" in response.json()["detail"]
+    assert await billed(asked) == []
+
+
 async def test_a_dry_run_issues_nothing(asked: Asked) -> None:
     account = charges(asked.gcid("Aster/Private"))
     [would_be] = await issue(asked, account, dryRun=True)

@@ -163,6 +163,19 @@ def test_a_signing_secret_in_two_lines_signs_twice(network: Served, receiving: R
     assert len(str(receiving.at(path)[-1].headers["webhook-signature"]).split()) == 2
 
 
+@pytest.mark.req("O8")
+def test_a_rotation_keeps_the_secrets_of_notification_webhooks(network: Served) -> None:
+    """Also after a restart, when the rotated keys are loaded before anything is derived."""
+    hook = ("hook", "--webhook", "https://hook.example/", "--organization", "Acme", "--json")
+    [added] = json_lines(succeeded("notifications", "add", *hook, "--data", network.data))
+    succeeded("secrets", "rotate-token", "--data", network.data)
+    assert network.end() == 0
+    network.start()
+    with operator(network) as client:
+        assert len(client.get("/v1/keys")["tokenKeys"]) == 2
+        assert client.get("/v1/organizations/Acme/notifications/hook")["secret"] == added["secret"] != ""
+
+
 def test_a_network_without_a_master_key_says_so(tmp_path: Path) -> None:
     with served(tmp_path / "data") as running:
         running.register(ACME)

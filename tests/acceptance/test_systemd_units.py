@@ -11,13 +11,14 @@ from pathlib import Path
 import pytest
 
 from postroad.cli.main import ENTRIES
+from tests.samples.served_network import served, succeeded
 from tests.source_tree import ROOT
 
 UNITS = sorted((ROOT / "deploy" / "systemd").iterdir())
 SERVICES = [unit for unit in UNITS if unit.suffix == ".service"]
 INSTALLED = "/opt/postroad/bin/postroad"
 MAX_EXPOSURE = 20  # tenths: 2.0
-COMMAND = re.compile(rf"^ExecStart={INSTALLED} (\S+)", re.MULTILINE)
+COMMAND = re.compile(rf"^ExecStart={INSTALLED} (.+)$", re.MULTILINE)
 ANALYZE = shutil.which("systemd-analyze")
 
 needs_systemd = pytest.mark.skipif(
@@ -73,10 +74,27 @@ def test_a_unit_with_privileges_exceeds_the_exposure(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("unit", SERVICES, ids=name_of)
 def test_the_command_exists(unit: Path) -> None:
-    [command] = COMMAND.findall(unit.read_text())
-    if command == "backup" and command not in ENTRIES:
-        pytest.skip("the command `postroad backup` is not in this version yet")
-    assert command in ENTRIES
+    assert words_of(unit)[0] in ENTRIES
+
+
+@pytest.mark.req("O6", "O7")
+def test_the_backup_and_its_check_do_what_their_units_say(tmp_path: Path) -> None:
+    """With the arguments, the environment and the working directory of the units; the settings are in a file there."""
+    (tmp_path / "postroad.toml").write_text("least_free_bytes = 1048576\n")
+    with served(tmp_path / "data"):
+        for name, told in (("backup", "head"), ("verify", "complete and unchanged")):
+            words = words_of(ROOT / "deploy" / "systemd" / f"postroad-{name}.service")
+            assert words.pop() == "${BACKUP_FOLDER}"
+            environment = {"POSTROAD_DATA": str(tmp_path / "data")}
+            assert told in succeeded(*words, tmp_path / "copy", cwd=tmp_path, environment=environment)
+    assert (tmp_path / "copy" / "backup.json").exists()
+    assert (tmp_path / "data" / "backup-status.json").exists()
+
+
+def words_of(unit: Path) -> list[str]:
+    """Return the command and its arguments."""
+    [line] = COMMAND.findall(unit.read_text())
+    return str(line).split()
 
 
 def test_every_timer_starts_a_service() -> None:

@@ -159,8 +159,14 @@ def pack(folder: Path, archive: Path) -> None:
 
 
 def dump(postgres: PostgresServer, target: Path) -> None:
-    """Dump the database as SQL that psql of any version reads."""
-    command = [str(postgres.programs / "pg_dump"), "--no-owner", "--no-privileges", postgres.dsn(DATABASE)]
+    """Dump the database as SQL that psql of any version reads, without the nodes, which have the names of machines."""
+    command = [
+        str(postgres.programs / "pg_dump"),
+        "--no-owner",
+        "--no-privileges",
+        "--exclude-table-data=node",
+        postgres.dsn(DATABASE),
+    ]
     sql = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
     lines = [line for line in sql.splitlines(keepends=True) if not line.startswith((b"\\restrict", b"\\unrestrict"))]
     with lzma.open(target, "wb", preset=9) as packed:

@@ -29,7 +29,7 @@ from postroad.flow.registries.configuration import build_save
 from tests.compatibility.network_running import BEGAN, PUSH_TIMEOUT_S, Recorded, until, variable
 from tests.samples.provisioning_network import visited
 from tests.samples.push_receiver import Answer, Pushed, Receiver
-from tests.samples.recordings import OPERATOR, PEOPLE, key_of
+from tests.samples.recordings import OPERATOR, PEOPLE, STORED_SECRET, TRACE, key_of
 
 FOLDER = Path(__file__).parent
 DAY_S = 86_400
@@ -101,9 +101,21 @@ async def second_day(recorded: Recorded, receiver: Receiver, folder: Path) -> No
     await configure(recorded, file, services())
     for email in PEOPLE:
         await recorded.let_log_in(email)
-    for part in (posted_and_received, on_the_way, pushed, failed, gathered, forwarded, hidden, administered, waiting):
+    parts = (
+        posted_and_received,
+        on_the_way,
+        kept_secret,
+        pushed,
+        failed,
+        gathered,
+        forwarded,
+        hidden,
+        administered,
+        waiting,
+    )
+    for part in parts:
         recorded.clock.advance(600)
-        await part(recorded, *([receiver] if part is pushed else []))
+        await part(recorded, *([receiver] if part in (kept_secret, pushed) else []))
 
 
 def services() -> tuple[str, ...]:
@@ -125,6 +137,7 @@ async def posted_and_received(recorded: Recorded) -> None:
         "request", "Harbor/Desk", to="Mill/Store", type="request", topic="urgent", handle="H-1", document=ORDER,
         attachments=[Part(id="drawing", content_type="image/png", data=bytes(range(64)))],
         properties={"priority": 3, "tags": ["a", "b"], "when": BEGAN}, arguments={"operation": "order"},
+        traceparent=TRACE[0], tracestate=TRACE[1],
     )  # fmt: skip
     [request] = await recorded.at("Mill/Store").poll(1, wait_s=20)
     await recorded.at("Mill/Store").reply(request, "<confirmation/>")
@@ -199,6 +212,20 @@ async def on_the_way(recorded: Recorded) -> None:
     records = await recorded.at("Mill/Records").next_message(wait_s=20)
     assert records is not None
     await recorded.at("Mill/Records").acknowledge(records.token)
+
+
+async def kept_secret(recorded: Recorded, receiver: Receiver) -> None:
+    """A stored secret that is set twice and used by a push, one that is removed, and subscriptions to events that never occur."""
+    owner = recorded.at("owner@mill.example")
+    for value in ("old", STORED_SECRET):
+        await recorded.at("owner@mill.example").secrets.set("Mill", "hook", value)
+    await owner.secrets.set("Mill/Store", "unused", "never mind")
+    await recorded.at("owner@mill.example").secrets.remove("Mill/Store", "unused")
+    await recorded.post("sealed", "Harbor/Desk", to="Mill/Sealed", document="a secret handshake")
+    await asyncio.to_thread(receiver.wait_for, "/sealed")
+    never = ["certificate.expiring"]
+    await owner.notifications.save("Mill", "hooks", channel="webhook", address="secret:hook", events=never)
+    await owner.notifications.save("Mill", "mails", channel="email", address="ops@mill.example", events=never)
 
 
 async def pushed(recorded: Recorded, receiver: Receiver) -> None:
@@ -359,6 +386,8 @@ async def waiting(recorded: Recorded) -> None:
         handle="W-1",
         document=ORDER,
         expires_at=NEVER,
+        traceparent=TRACE[0],
+        tracestate=TRACE[1],
     )
     for number in (2, 3):
         await recorded.post(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
@@ -24,9 +26,13 @@ from postroad.flow.indexing import catch_up
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
 from tests.samples.index_tables import tables
+from tests.samples.push_receiver import receiver
 from tests.samples.recordings import (
+    MASTER_KEY,
     OPERATOR,
+    STORED_SECRET,
     STORES,
+    TRACE,
     VERSIONS,
     Store,
     ask_everything,
@@ -37,9 +43,11 @@ from tests.samples.recordings import (
     restored,
     server_on,
 )
+from tests.samples.served_network import postroad
 
 WAIT_S = 20.0
 EMPTY_NETWORK = {"push_allow_private": "127.0.0.0/8,10.0.0.0/8"}  # the exported file has pushes there
+BEFORE_LEVELS = {"v0_2"}  # recordings that have no level
 OF_PROVIDERS = ("Accounts", "Shipping")  # services of Harbor that stand for an account; a file cannot confirm one
 
 
@@ -95,10 +103,10 @@ def test_questions_are_answered_as_they_were(store: Store, recorded: dict[str, A
 
 
 @pytest.mark.req("O7")
-def test_a_server_continues_it(store: Store, recorded: dict[str, Any]) -> None:
+def test_a_server_continues_it(version: Path, store: Store, recorded: dict[str, Any]) -> None:
     sessions = recorded["sessions"]
     with server_on(store) as server:
-        continue_waiting(server, sessions)
+        continue_waiting(server, sessions, is_first=version.name in BEFORE_LEVELS)
         continue_batch(server, sessions)
         continue_dead_letter(server, sessions)
         continue_hidden(server)
@@ -112,12 +120,14 @@ def test_a_server_continues_it(store: Store, recorded: dict[str, Any]) -> None:
     assert "complete and unchanged" in program(store, "verify", "--head", recorded["head"])
 
 
-def continue_waiting(server: ServerProcess, sessions: dict[str, str]) -> None:
+def continue_waiting(server: ServerProcess, sessions: dict[str, str], *, is_first: bool) -> None:
     """What waited is delivered once, a request among it is answered, and its requester has the response."""
     with client(server, "Mill/Branch") as receiver:
         found = receiver.poll(10, wait_s=WAIT_S)
         assert [one.session for one in found] == [sessions[f"waiting {name}"] for name in ("request", "2", "3")]
         receiver.reply(found[0], "<confirmation/>")
+        if not is_first:
+            assert (found[0].traceparent, found[0].tracestate) == TRACE
         receiver.acknowledge(*found[1:])
         assert receiver.poll() == []
     [response] = next_at(server, "Harbor/Desk")
@@ -197,6 +207,52 @@ def charged(document: InvoiceDetails) -> list[dict[str, Any]]:
     """The sums of a document's lines, as a warehouse would count them."""
     names = ("kind", "part", "tariff", "quantity", "kilobytes", "micros")
     return [{name: getattr(line, name) for name in names} | {"service": line.service_id} for line in document.lines]
+
+
+@pytest.mark.req("O6", "O7")
+def test_a_backup_is_restored_at_a_level_that_has_the_restore(
+    version: Path, store: Store, recorded: dict[str, Any], postgres: PostgresServer, tmp_path: Path
+) -> None:
+    """Otherwise an earlier version would open the restored network, and fail at the entry about the restore."""
+    program(store, "backup", tmp_path / "backup")
+    again = Store(kind=store.kind, data=tmp_path / "again")
+    target: list[str | Path] = ["--to", again.data]
+    if store.kind == "shared":
+        again = replace(again, dsn=postgres.create_database(f"{store.dsn.rpartition('/')[2]}_again"))
+        target += ["--to-postgres", again.dsn]
+    key = {"POSTROAD_MASTER_KEY": MASTER_KEY}
+    done = postroad("restore", tmp_path / "backup", *target, environment=key, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert ("raises the network level" in done.stdout) == (version.name in BEFORE_LEVELS)
+    with server_on(again) as server, client(server, OPERATOR) as operator:
+        assert operator.get("/v1/level")["level"] == NEWEST
+        assert operator.change("POST", "/v1/level", {})["level"] == NEWEST
+    assert "complete and unchanged" in program(again, "verify", "--head", recorded["head"])
+
+
+@pytest.mark.req("O7", "O9")
+def test_a_stored_secret_is_opened_or_waits_for_the_level(version: Path, store: Store) -> None:
+    if version.name in BEFORE_LEVELS:
+        with server_on(store) as server, client(server, "owner@mill.example") as owner:
+            with pytest.raises(Refused, match="network level 2, and the network is at level 1"):
+                owner.secrets.set("Mill", "hook", STORED_SECRET)
+            raise_level(server)
+            assert owner.secrets.set("Mill", "hook", STORED_SECRET).version == 1
+        return
+    with receiver() as receiving:
+        store = replace(store, settings={"push_allow_private": "127.0.0.0/8"})
+        with server_on(store) as server, client(server, OPERATOR) as operator:
+            push = {"url": receiving.url("/sealed"), "authentication": "basic", "username": "mill"}
+            profile = {"visibility": "public", "delivery": "push", "push": push | {"secretFrom": "secret:hook"}}
+            document = {"postroad": 1, "organizations": {"Mill": {"services": {"Sealed": profile}}}}
+            operator.apply(document, version=operator.plan(document).version)
+            with client(server, "Harbor/Desk") as sender:
+                sender.post(to="Mill/Sealed", document="again")
+            [pushed] = receiving.wait_for("/sealed")
+            listed = operator.secrets.list("Mill")
+    sent = str(pushed.headers["authorization"]).removeprefix("Basic ")
+    assert b64decode(sent).decode() == f"mill:{STORED_SECRET}"
+    assert [(one.name, one.version, one.is_stored) for one in listed] == [("hook", 2, True)]
 
 
 @pytest.mark.req("O7", "P3")

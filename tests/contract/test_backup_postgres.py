@@ -23,9 +23,10 @@ from postroad.adapters.journal.postgres_verification import verify
 from postroad.adapters.journal.segments import JournalDefect, SegmentReader
 from postroad.adapters.journal.segments.frame import RecordGroup
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import JournalHead, NewRecord
+from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import FaultyFiles, InjectedFailure, ProcessDied, UnsyncedFiles
 from postroad.testing.postgres import PostgresServer
+from tests.samples.restore_recorder import Recorder
 from tests.samples.segment_runs import SMALL, faults_of, open_small, random_group
 
 SEGMENT_BYTES = 8192
@@ -132,7 +133,7 @@ async def test_a_network_moves_from_files_to_postgres_and_back(postgres: Postgre
     journal = await another_journal(postgres, "moved")
     desk = NoDesk()
     plan = BackupContents(tmp_path / "backup one")
-    assert await restore_table(plan, journal, head.seq, record_restore=None, replay=desk) == head
+    assert await restore_table(plan, journal, head.seq, recorder=None, replay=desk) == head
     assert [found async for found in verify(journal, head) if isinstance(found, JournalDefect)] == []
     assert await contents_of_table(journal) == expected
     assert desk.groups[-1].head == head
@@ -147,7 +148,7 @@ async def test_a_network_moves_from_files_to_postgres_and_back(postgres: Postgre
     data = tmp_path / "two"
     data.mkdir()
     plan = BackupContents(tmp_path / "backup two")
-    assert await restore_journal(plan, data, after.seq, record_restore=None, settings=SMALL) == after
+    assert await restore_journal(plan, data, after.seq, recorder=None, settings=SMALL) == after
     assert contents_of_folder(data / "journal") == expected
     again = open_small(data / "journal")
     await again.append([NewRecord(b"in files again", b"body")])
@@ -164,15 +165,10 @@ async def test_a_restore_into_postgres_may_be_cut_anywhere(
     expected = await contents_of_table(journal)
     for cut in range(1, len(expected) + 1, 4):
         target = await another_journal(postgres, f"cut_{cut}")
-        record = NewRecord(b"restored", None)
-        heads: list[JournalHead] = []
-
-        def note(head: JournalHead, record: NewRecord = record, heads: list[JournalHead] = heads) -> NewRecord:
-            heads.append(head)
-            return record
-
-        head = await restore_table(BackupContents(tmp_path), target, cut, record_restore=note, replay=NoDesk())
-        assert (head.seq, heads[0].seq) == (cut + 1, cut)
+        recorder, desk = Recorder(), NoDesk()
+        head = await restore_table(BackupContents(tmp_path), target, cut, recorder=recorder, replay=desk)
+        assert (head.seq, [at.seq for at in recorder.heads], recorder.records) == (cut + 1, [cut], cut)
+        assert desk.groups[-1].head == head
         assert await contents_of_table(target) == [*expected[:cut], (cut + 1, b"restored", None)]
         assert [found async for found in verify(target) if isinstance(found, JournalDefect)] == []
         await target.close()
@@ -183,7 +179,7 @@ async def test_a_database_with_a_journal_is_not_overwritten(journal: PostgresJou
     await back_up(journal, tmp_path)
     before = await contents_of_table(journal)
     with pytest.raises(Misconfigured, match=r"already has a journal with \d+ entries; restore into an empty database"):
-        await restore_table(BackupContents(tmp_path), journal, 1, record_restore=None, replay=NoDesk())
+        await restore_table(BackupContents(tmp_path), journal, 1, recorder=None, replay=NoDesk())
     assert await contents_of_table(journal) == before
 
 

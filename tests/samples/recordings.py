@@ -31,6 +31,9 @@ FOLDER = ROOT / "tests" / "compatibility"
 VERSIONS = sorted(path for path in FOLDER.iterdir() if path.is_dir() and path.name.startswith("v"))
 STORES = ("embedded", "shared")
 SECRET = "5e" * 32  # a test key: delivery tokens and pseudonyms are derived from it
+MASTER_KEY = "0d" * 32  # seals the stored secrets of the recordings
+STORED_SECRET = "correct horse"  # the password hook of Mill
+TRACE = ("00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01", "vendor=17")  # traceparent and tracestate
 OPERATOR = "operator"
 HARBOR = "owner@harbor.example"
 ELSEWHERE = ("order ", "line ", "broken ", "purchase ", "rejected ", "padding", "fits", "beyond ")  # not sent by Harbor
@@ -138,7 +141,7 @@ class Store:
     @property
     def all_settings(self) -> dict[str, Any]:
         shared = {"acceptance": "shared", "index": "postgres", "postgres": self.dsn, "secret": SECRET}
-        return (shared if self.kind == "shared" else {}) | self.settings
+        return {"master_key": MASTER_KEY} | (shared if self.kind == "shared" else {}) | self.settings
 
     @property
     def environment(self) -> dict[str, str]:

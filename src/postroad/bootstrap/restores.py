@@ -1,6 +1,6 @@
 """Restores a network from a backup: into a data folder, or into PostgreSQL.
 
-Rule: nothing is overwritten. The journal goes on with an entry that records the restore, unless nothing was lost.
+Rule: nothing is overwritten. The journal continues with the entries about the restore, unless nothing was lost.
 """
 
 from __future__ import annotations
@@ -19,19 +19,18 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_schema import migrate
 from postroad.adapters.journal.segments import RealFiles, SegmentSettings
 from postroad.bootstrap.backups import load_master_keys
+from postroad.bootstrap.restore_entries import RestoreEntries
 from postroad.bootstrap.settings import FILE, Settings
-from postroad.core.model.journal import BY_NETWORK, NetworkRestored, encode
 from postroad.errors import Misconfigured
-from postroad.ports import Clock, JournalHead, NewRecord
+from postroad.ports import Clock, JournalHead
 
 ALLOWED_BEFORE = frozenset({FILE, "lost+found"})  # in a folder that a network is restored into
-MAX_REASON = 500
 SKIP_NUMBERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RestorePlan:
-    """What is restored, and what the entry about it contains."""
+    """What is restored, and what the entries about it contain."""
 
     contents: BackupContents
     cut: int  # the last entry that is restored
@@ -40,24 +39,13 @@ class RestorePlan:
     nothing_lost: bool = False  # the network has done nothing after the cut, so no entry is needed
     with_secrets: bool = True
 
-    def recorder(self, clock: Clock) -> Callable[[JournalHead], NewRecord] | None:
-        """Return the function that makes the entry about the restore; None if there is nothing to record."""
+    def recorder(self, clock: Clock) -> RestoreEntries | None:
+        """Return what makes the entries about the restore; None if there is nothing to record."""
         if self.nothing_lost:
             return None
-
-        def record(head: JournalHead) -> NewRecord:
-            entry = NetworkRestored(
-                at_us=clock.now_us(),
-                by=BY_NETWORK,
-                cut=head.seq,
-                chain=head.chain,
-                reason=self.reason[:MAX_REASON],
-                skip_numbers=self.skip_numbers,
-                backup=self.contents.manifest.entries,
-            )
-            return NewRecord(encode(entry), None)
-
-        return record
+        return RestoreEntries(
+            clock, reason=self.reason, skip_numbers=self.skip_numbers, backup=self.contents.manifest.entries
+        )
 
 
 async def restore_into_folder(
@@ -73,7 +61,7 @@ async def restore_into_folder(
         plan.contents,
         settings.data,
         plan.cut,
-        record_restore=plan.recorder(clock),
+        recorder=plan.recorder(clock),
         settings=SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=0),
         on_progress=on_progress,
     )
@@ -91,7 +79,7 @@ async def restore_into_postgres(
             plan.contents,
             journal,
             plan.cut,
-            record_restore=plan.recorder(clock),
+            recorder=plan.recorder(clock),
             replay=Replay(),
             on_progress=on_progress,
         )

@@ -140,7 +140,7 @@ def test_a_damaged_entry_is_an_error(facts: bytes) -> None:
         project([(7, facts, None)])
 
 
-CHECKED_WHEN_RECORDED = {"invoice.issued", "invoice.credited", "payment.recorded"}  # by Configuration.record
+CHECKED_WHEN_RECORDED = {"invoice.issued", "invoice.credited", "payment.recorded", "secret.changed"}  # by Configuration
 
 
 def test_who_writes_a_new_kind_checks_the_level() -> None:

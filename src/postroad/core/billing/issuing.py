@@ -22,6 +22,7 @@ from postroad.core.billing.invoices import (
     make_credit_note,
     make_invoice,
 )
+from postroad.core.billing.line_text import TEXTS
 from postroad.core.billing.records import BillingRecords, newest_number
 from postroad.core.model.billing import BillingSettings, Invoice, decimals
 from postroad.errors import Refused
@@ -57,6 +58,19 @@ def check_is_over(period: str, counted: CountedMonth, books: BillingSettings, *,
             "billing.not-counted",
             f"The tables do not cover all of {period} yet; run `postroad pipeline run` first",
         )
+
+
+def check_lines(counted: CountedMonth) -> None:
+    """Refuse charges of a kind and part that no invoice has."""
+    for account, charges in counted.accounts.items():
+        for line in charges.sums:
+            if (line.kind, line.part) not in TEXTS:
+                known = ", ".join(f"{kind!r} with {part!r}" for kind, part in TEXTS)
+                detail = (
+                    f"A line of {account.organization} has the kind {line.kind!r} with the part {line.part!r}, "
+                    f"which no invoice has; use one of {known}"
+                )
+                raise Refused("value.invalid", detail, pointer="/counted/accounts")
 
 
 class DueDocument(NamedTuple):

@@ -23,4 +23,8 @@ def line_text(line: InvoiceLine, addresses: Mapping[str, str]) -> str:
     """The line in words; ``addresses`` of services by GCID."""
     if line.text:
         return line.text
-    return TEXTS[line.kind, line.part].format(service=addresses.get(line.service, line.service))
+    service = addresses.get(line.service, line.service)
+    text = TEXTS.get((line.kind, line.part))
+    if text is None:  # invoices that earlier versions issued may have any
+        return " ".join(word for word in (line.kind, line.part, service) if word)
+    return text.format(service=service)

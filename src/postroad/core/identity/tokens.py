@@ -2,8 +2,8 @@
 
 Rules: a token is derived from a key, so neither journal nor index stores a secret. A token for a receiver that must not
 recognise the message contains the pseudonym of the delivery's number instead of the number. Keys can be rotated: the number of a
-delivery determines its key, so a delivery keeps its token. Pseudonyms and form proofs always come from the network's first key,
-because parties have stored the pseudonyms they were shown.
+delivery determines its key, so a delivery keeps its token. Pseudonyms, form proofs and ``secret_for`` always come from the
+network's first key, because parties have stored what they were shown: pseudonyms, webhook secrets and unsubscribe links.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ class Tokens:
         self._ring = (*newest_first[:-1], newest_first[-1]._replace(from_seq=0))
 
     def secret_for(self, purpose: str) -> bytes:
-        """A key of its own for another purpose, the same on every node and after every restart."""
+        """Return the key for another purpose: the same on every node, after every restart, and after every rotation."""
         return blake2b(purpose.encode(), key=self._key[:64], person=b"purpose", digest_size=32).digest()
 
     def token(self, number: int, session: str, recipient: str, *, hidden: bool = False) -> str:

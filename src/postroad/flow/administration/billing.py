@@ -20,6 +20,7 @@ from postroad.core.billing.issuing import (
     DueDocument,
     build_credit,
     check_is_over,
+    check_lines,
     list_due_documents,
     parse_amount,
 )
@@ -114,6 +115,7 @@ async def issue_invoices(
     """Issue the invoices that a month lacks, and corrections; returns them, or what a dry run would issue."""
     require_operator(caller)
     head, now_us = (await network.journal.head()).seq, network.clock.now_us()
+    check_lines(counted)
     check_is_over(check_period(period), counted, network.directory.books, now_us=now_us, head=head)
     issued: list[Invoice] = []
     for _ in range(TRIES):

@@ -119,7 +119,10 @@ class ChannelSender:
 
 
 def signing_secret(tokens: Tokens, subscription: Subscription) -> str:
-    """Return the secret that signs a subscription's webhooks, as receivers keep it. It is derived, and stored nowhere."""
+    """Return the secret that signs a subscription's webhooks, as receivers keep it.
+
+    It is derived from the network's first key, and stored nowhere. A rotation does not change it.
+    """
     return webhook.secret_text(tokens.secret_for(f"notification webhook {subscription.key}"))
 
 

@@ -21,8 +21,9 @@ from postroad.adapters.journal.backup.verification import verify_backup
 from postroad.adapters.journal.segments import JournalDefect, SegmentJournal, SegmentReader
 from postroad.adapters.journal.segments.files import FileSystem
 from postroad.errors import Misconfigured, Unavailable
-from postroad.ports import JournalHead, NewRecord
+from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import FaultyFiles, InjectedFailure, ProcessDied, UnsyncedFiles
+from tests.samples.restore_recorder import KilledRecorder, Recorder
 from tests.samples.segment_runs import SMALL, faults_of, open_small, random_group, read_everything
 
 
@@ -68,7 +69,7 @@ async def fill(journal: SegmentJournal, chance: Random, groups: int) -> list[New
 
 async def restored(backup: Path, data: Path, cut: int) -> SegmentJournal:
     data.mkdir()
-    await restore_journal(BackupContents(backup, UnsyncedFiles()), data, cut, record_restore=None, settings=SMALL)
+    await restore_journal(BackupContents(backup, UnsyncedFiles()), data, cut, recorder=None, settings=SMALL)
     assert faults_of(data / "journal") == []
     return open_small(data / "journal")
 
@@ -375,19 +376,12 @@ async def test_the_restore_is_recorded_before_the_journal_has_its_name(tmp_path:
     back_up(tmp_path / "journal", target)
     await journal.close()
     data.mkdir()
-    told: list[JournalHead] = []
-
-    def fail(head: JournalHead) -> NewRecord:
-        told.append(head)
-        raise RuntimeError("killed")
-
     with pytest.raises(RuntimeError, match="killed"):
-        await restore_journal(BackupContents(target), data, 5, record_restore=fail, settings=SMALL)
+        await restore_journal(BackupContents(target), data, 5, recorder=KilledRecorder(), settings=SMALL)
     assert [path.name for path in data.iterdir()] == ["journal.part"]
-    head = await restore_journal(
-        BackupContents(target), data, 5, record_restore=lambda head: NewRecord(b"restored", None), settings=SMALL
-    )
-    assert (told[0].seq, head.seq) == (5, 6)
+    recorder = Recorder()
+    head = await restore_journal(BackupContents(target), data, 5, recorder=recorder, settings=SMALL)
+    assert ([at.seq for at in recorder.heads], recorder.records, head.seq) == ([5], 5, 6)
     reader = SegmentReader(data / "journal")
     assert [record.facts for record in reader.read_sync(0).records] == [*first_words(written[:5]), b"restored"]
     reader.close()
@@ -402,7 +396,7 @@ async def test_a_damaged_backup_is_not_restored(tmp_path: Path) -> None:
     segment.write_bytes(segment.read_bytes()[:-1] + b"?")
     data.mkdir()
     with pytest.raises(Unavailable, match=r"a body of the group at offset \d+ is not the one.*use another copy"):
-        await restore_journal(BackupContents(target), data, 1, record_restore=None, settings=SMALL)
+        await restore_journal(BackupContents(target), data, 1, recorder=None, settings=SMALL)
     assert not (data / "journal").exists()
 
 

@@ -104,3 +104,10 @@ def test_every_line_that_can_be_has_words() -> None:
             if (kind, part) != (UseKind.MESSAGE, ChargePart.VENDOR):
                 assert ADDRESSES["a" * 16] in line_text(line, ADDRESSES)
     assert len(TEXTS) == len(UseKind) * len(ChargePart) - 1
+
+
+def test_a_line_of_an_unknown_kind_has_a_text() -> None:
+    """Earlier versions issued such invoices."""
+    line = replace(bill().lines[0], kind="storage", part="originator", service="a" * 16)
+    assert line_text(line, ADDRESSES) == f"storage originator {ADDRESSES['a' * 16]}"
+    assert line_text(replace(line, part="", service=""), ADDRESSES) == "storage"

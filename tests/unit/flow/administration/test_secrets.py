@@ -8,10 +8,13 @@ import pytest
 
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Push, PushAuthentication, Role
+from postroad.core.model.ids import delivery_number
+from postroad.core.model.subscription import Channel
 from postroad.errors import Refused
 from postroad.flow.administration.audit import list_audited_accesses, list_audited_changes
 from postroad.flow.administration.base import Administration
 from postroad.flow.administration.key_rotation import find_keys, rotate_master, rotate_token
+from postroad.flow.administration.notifications import find_unsubscribed, save_subscription
 from postroad.flow.administration.secrets import (
     MAX_SECRET_BYTES,
     list_secrets,
@@ -21,9 +24,12 @@ from postroad.flow.administration.secrets import (
     remove_secret,
     set_secret,
 )
+from postroad.flow.notifications.channels import make_unsubscribe_token, signing_secret
 from postroad.testing.network import MemoryNetwork, memory_network
+from tests.samples.subscriptions import subscription
 
 CANARY = "canary-31c0d9"
+LATER = delivery_number(10_000, 0)  # a delivery that does not exist yet
 
 
 @pytest.fixture
@@ -144,3 +150,17 @@ async def test_operators_rotate_keys_and_the_audit_shows_it(running: MemoryNetwo
     assert keys.token_keys[1].from_seq is not None
     accesses = [one.what for one in await list_audited_accesses(network, operator)]
     assert accesses == ["token-key.rotated", "master-key.rotated"]
+
+
+@pytest.mark.req("O8", "O9")
+async def test_rotations_keep_webhook_secrets_and_unsubscribe_links(running: MemoryNetwork) -> None:
+    callers, network = await people(running), running.network
+    wanted = subscription(channel=Channel.WEBHOOK, address="https://hook.example/")
+    await save_subscription(Administration(network, running.passwords), callers["owner"], wanted, None)
+    secret, link = signing_secret(network.tokens, wanted), make_unsubscribe_token(network.tokens, wanted)
+    first = network.tokens.token(LATER, "session", "recipient")
+    await rotate_token(network, callers["operator"])
+    await rotate_master(network, callers["operator"])
+    assert network.tokens.token(LATER, "session", "recipient") != first, "the key was rotated"
+    assert signing_secret(network.tokens, wanted) == secret
+    assert find_unsubscribed(network.tokens, network.directory, link) == wanted

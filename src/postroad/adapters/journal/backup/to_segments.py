@@ -1,4 +1,4 @@
-"""Restores a backup into a journal folder: the segments up to an entry, and the entry that records the restore.
+"""Restores a backup into a journal folder: the segments up to an entry, and the entries about the restore.
 
 Rule: the journal gets its name last. A restore that was interrupted leaves ``journal.part``, and is repeated from the start.
 """
@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 from shutil import rmtree
+from typing import Protocol
 
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.folder import JOURNAL, PART, write_durable_mark
@@ -15,11 +16,19 @@ from postroad.adapters.journal.backup.segment_writer import SegmentWriter
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings, frame
 from postroad.adapters.journal.segments.catalog import segment_name
 from postroad.adapters.journal.segments.files import FileSystem
-from postroad.adapters.journal.segments.frame import EMPTY, SegmentHeader
+from postroad.adapters.journal.segments.frame import EMPTY, RecordGroup, SegmentHeader
 from postroad.ports import JournalHead, NewRecord
 
 Progress = Callable[[int], None]  # told the last restored entry
 UNFINISHED_JOURNAL = JOURNAL + PART
+
+
+class RestoreRecorder(Protocol):
+    """Makes the entries that follow the last restored one, from the groups that were restored."""
+
+    def add(self, group: RecordGroup) -> None: ...
+
+    def make_records(self, head: JournalHead) -> list[NewRecord]: ...
 
 
 async def restore_journal(
@@ -27,23 +36,24 @@ async def restore_journal(
     data: Path,
     cut: int,
     *,
-    record_restore: Callable[[JournalHead], NewRecord] | None,
+    recorder: RestoreRecorder | None,
     settings: SegmentSettings,
     on_progress: Progress = lambda seq: None,
 ) -> JournalHead:
     """Restore the journal into a data folder that has none; returns its head.
 
-    ``record_restore`` makes the entry that follows the last restored one; None: nothing is recorded.
+    Without a recorder, nothing follows the last restored entry.
     """
     unfinished = data / UNFINISHED_JOURNAL
     if unfinished.exists():
         rmtree(unfinished)
     contents.files.make_directory(unfinished)
-    head = write_segments(contents, unfinished, cut, on_progress)
-    if record_restore is not None:
+    watch = _ignore if recorder is None else recorder.add
+    head = write_segments(contents, unfinished, cut, on_progress, watch)
+    if recorder is not None:
         journal = SegmentJournal.open(unfinished, settings)
         try:
-            head = (await journal.append([record_restore(head)], reserve=True)).head
+            head = (await journal.append(recorder.make_records(head), reserve=True)).head
         finally:
             await journal.close()
     contents.files.rename(unfinished, data / JOURNAL)
@@ -51,8 +61,18 @@ async def restore_journal(
     return head
 
 
-def write_segments(contents: BackupContents, target: Path, cut: int, on_progress: Progress) -> JournalHead:
-    """Write the segments up to an entry, synced and with their durable mark."""
+def _ignore(group: RecordGroup) -> None:
+    pass
+
+
+def write_segments(
+    contents: BackupContents,
+    target: Path,
+    cut: int,
+    on_progress: Progress,
+    watch: Callable[[RecordGroup], None] = _ignore,
+) -> JournalHead:
+    """Write the segments up to an entry, synced and with their durable mark; ``watch`` is called with each group."""
     files, head = contents.files, EMPTY
     writer: SegmentWriter | None = None
     for group, bodies, segment, header in contents.groups(cut):
@@ -61,6 +81,7 @@ def write_segments(contents: BackupContents, target: Path, cut: int, on_progress
             writer = SegmentWriter.create(files, target / segment.name, header)
         writer.append(frame.encode_stored_group(group, bodies or b"", before=head, marker=header.marker), group.head)
         head = group.head
+        watch(group)
     _finish(writer, head, on_progress)
     if writer is not None and writer.header.without_bodies:
         _begin_segment(files, target, head, writer.header.marker)

@@ -1,6 +1,6 @@
 """Restores a backup into an empty PostgreSQL database, with the same groups and the same chain.
 
-Rule: journal, the entry of the restore, and the desk's tables are one transaction, so a restore happens completely or not
+Rule: journal, the entries about the restore, and the desk's tables are one transaction, so a restore happens completely or not
 at all.
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, Protocol
 
 from postroad.adapters.journal.backup.contents import BackupContents, StoredGroup
+from postroad.adapters.journal.backup.to_segments import RestoreRecorder
 from postroad.adapters.journal.postgres import SQL, PostgresJournal
 from postroad.adapters.journal.postgres_connections import LONG_WORK_S, Connection
 from postroad.adapters.journal.postgres_group import pack
@@ -34,19 +35,19 @@ async def restore_table(
     journal: PostgresJournal,
     cut: int,
     *,
-    record_restore: Callable[[JournalHead], NewRecord] | None,
+    recorder: RestoreRecorder | None,
     replay: GroupReplay,
     on_progress: Callable[[int], None] = lambda seq: None,
 ) -> JournalHead:
     """Restore the journal up to an entry; returns its head. Raises Misconfigured if the database has a journal."""
     async with journal.connections.use() as connection, connection.transaction():
         await _require_empty(connection)
-        head = await _copy_groups(contents, connection, cut, replay, on_progress)
+        head = await _copy_groups(contents, connection, cut, replay, recorder, on_progress)
         await connection.execute(SQL["restore_head"], head.seq, head.chain)
-        if record_restore is not None:
-            packed = pack([record_restore(head)])
-            row = await connection.fetchrow(SQL["append"], packed.entries, packed.facts, packed.bodies)
-            head = JournalHead(row[0], row[1])
+        if recorder is not None:
+            group = await _append(connection, recorder.make_records(head))
+            replay.add(group)
+            head = group.head
         await replay.store(connection)
     return head
 
@@ -60,16 +61,35 @@ async def _require_empty(connection: Connection) -> None:
         )
 
 
+async def _append(connection: Connection, records: list[NewRecord]) -> RecordGroup:
+    packed = pack(records)
+    first_seq, chain = await connection.fetchrow(SQL["append"], packed.entries, packed.facts, packed.bodies)
+    return RecordGroup(
+        offset=0,
+        first_seq=first_seq,
+        record_count=len(records),
+        chain=chain,
+        table=packed.entries,
+        facts=packed.facts,
+        bodies_at=0,
+        bodies_bytes=len(packed.bodies),
+        end=0,
+    )
+
+
 async def _copy_groups(
     contents: BackupContents,
     connection: Connection,
     cut: int,
     replay: GroupReplay,
+    recorder: RestoreRecorder | None,
     on_progress: Callable[[int], None],
 ) -> JournalHead:
     head, rows, size = EMPTY, list[tuple[Any, ...]](), 0
     for stored in contents.groups(cut):
         replay.add(stored.group._replace(offset=0, bodies_at=None if stored.bodies is None else 0, end=0))
+        if recorder is not None:
+            recorder.add(stored.group)
         rows.append(_row(stored))
         head, size = stored.group.head, size + len(stored.group.facts) + len(stored.bodies or b"")
         if size >= BATCH_BYTES:

@@ -23,6 +23,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.framework.settings import gather_settings
 from postroad.cli.input.message_options import parse_moment
 from postroad.core.identity.signed_head import head_text
+from postroad.core.model.level import NEWEST
 from postroad.errors import Misconfigured
 from postroad.ports import JournalHead
 
@@ -136,5 +137,7 @@ def _report(out: Output, plan: RestorePlan, target: str, head: JournalHead) -> N
     out.say(f"head {head_text(*head)}")
     if plan.nothing_lost:
         return
+    if head.seq > plan.cut + 1:
+        out.say(f"entry {head.seq - 1} raises the network level to {NEWEST}: earlier versions cannot open this network")
     out.say(f"entry {head.seq} records the restore: older messages are handed out as possible duplicates")
     out.say(f"control numbers: each series skips {plan.skip_numbers}")

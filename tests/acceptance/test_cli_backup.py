@@ -79,10 +79,10 @@ def test_back_up_verify_and_restore_beside_the_running_server(network: Served, t
     status = json.loads((network.data / "backup-status.json").read_text())
     assert status["backup"]["entry"] == status["verify"]["entry"] == second["entries"]
     assert status["backup"]["folder"] == str(folder)
-    shown = network.metrics()
-    assert shown.value("postroad_backup_entry") == second["entries"]
-    assert shown.value("postroad_backup_last_success_timestamp_seconds") == pytest.approx(status["backup"]["at"])
-    assert shown.value("postroad_verify_last_success_timestamp_seconds") == pytest.approx(status["verify"]["at"])
+    readings = network.metrics()
+    assert readings.value("postroad_backup_entry") == second["entries"]
+    assert readings.value("postroad_backup_last_success_timestamp_seconds") == pytest.approx(status["backup"]["at"])
+    assert readings.value("postroad_verify_last_success_timestamp_seconds") == pytest.approx(status["verify"]["at"])
     network.end()
 
     told = succeeded("restore", folder, "--to", restored, "--reason", "a lost disk")

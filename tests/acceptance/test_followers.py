@@ -12,29 +12,29 @@ from postroad.adapters.followers.cursors import FileCursors
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.bootstrap import open_network, running_network
 from postroad.bootstrap.followers import cursors_folder, start_follower
-from postroad.bootstrap.running_network import JOURNAL_FOLDER, Store
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import JOURNAL_FOLDER, Store, StoreTerms, open_store
 from postroad.core.model.journal import AccessRecorded
 from postroad.flow.concurrency.commit import commit_step
 from postroad.ports import JournalBatch, JournalStep
 from tests.samples.served_network import json_lines, postroad, served, succeeded
-from tests.waiting import eventually_async
+from tests.waiting import eventually, eventually_async
 
 
 def test_positions_are_listed_and_reset_beside_a_running_server(tmp_path: Path) -> None:
     with served(tmp_path / "data") as network:
-        assert "no follower has run yet" in succeeded("followers", "list", "--data", network.data)
+        eventually(lambda: "notifications: at entry" in succeeded("followers", "list", "--data", network.data))
         reader = SegmentReader(network.data / JOURNAL_FOLDER)
         head = reader.head_sync()
         cursors = FileCursors(cursors_folder(Settings(data=network.data)))
         asyncio.run(cursors.save("traces", reader.read_sync(head.seq - 2, 1).head))
         reader.close()
-        [found] = json_lines(succeeded("followers", "list", "--json", "--data", network.data))
-        assert found["name"] == "traces"
+        listed = json_lines(succeeded("followers", "list", "--json", "--data", network.data))
+        found = next(one for one in listed if one["name"] == "traces")
         assert found["behind"] == head.seq - found["entry"] >= 0
         succeeded("followers", "reset", "traces", "--data", network.data)
-        assert "traces: at entry" in (listed := succeeded("followers", "list", "--data", network.data))
-        assert "(0 behind)" in listed
+        lines = succeeded("followers", "list", "--data", network.data).splitlines()
+        assert "(0 behind)" in next(line for line in lines if line.startswith("traces: at entry"))
         unknown = postroad("followers", "reset", "trace", "--data", network.data)
         assert unknown.returncode == 1
         assert "'trace' does not exist" in unknown.stderr
@@ -49,13 +49,11 @@ async def test_a_follower_is_woken_by_the_commits_of_its_network(
     async def note(batch: JournalBatch) -> None:
         seen.extend(record.seq for record in batch.records)
 
-    open_store = running_network._open_store
-
-    async def open_and_note(*arguments: object) -> Store:
-        opened.append(await open_store(*arguments))  # type: ignore[arg-type]
+    async def open_and_note(terms: StoreTerms) -> Store:
+        opened.append(await open_store(terms))
         return opened[-1]
 
-    monkeypatch.setattr(running_network, "_open_store", open_and_note)
+    monkeypatch.setattr(running_network, "open_store", open_and_note)
     settings = Settings(data=tmp_path / "data")
     async with AsyncExitStack() as stack:
         running = await stack.enter_async_context(open_network(settings))

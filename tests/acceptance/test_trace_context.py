@@ -114,6 +114,17 @@ async def test_each_message_of_a_bulk_has_its_own_or_that_of_the_call(network: M
     assert await contexts_after(network, bulk, "/v1/messages/bulk") == [GOOD, OTHER]
 
 
+async def test_a_bulk_that_is_repeated_in_another_trace_is_answered_as_before(network: Mediated) -> None:
+    answers = []
+    for own, call in ((GOOD, GOOD), (OTHER, OTHER)):
+        headers = [("content-type", "application/x-ndjson"), ("idempotency-key", "k"), ("traceparent", call)]
+        lines = BODY + b"\n" + OWN_FIELD % own.encode()
+        answers.append(await network.ask(polling(Format.JSON), "POST", "/v1/messages/bulk", lines, headers))
+    first, again = [msgspec.json.decode(b"[" + b",".join(one.body.split()) + b"]") for one in answers]
+    assert [one["session"] for one in again] == [one["session"] for one in first]
+    assert len(await network.polled(polling(Format.JSON), Format.JSON)) == 2
+
+
 @pytest.fixture
 async def scenario() -> AsyncIterator[AccountScenario]:
     async with AccountScenario() as scenario:
@@ -222,6 +233,10 @@ async def test_an_entry_stores_25_bytes_only_for_messages_that_have_a_context() 
 HEAD = b"POST /v1/messages HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n%bAuthorization: Bearer x\r\n\r\n"
 
 
+PLAIN_LINE = b"traceparent: %b\r\n"
+KNOWN = ((b"",), (b"", *[PLAIN_LINE % OTHER.encode()] * 2))  # what a connection sent before, without and with a context
+
+
 def test_a_head_that_differs_only_in_its_context_is_parsed_once() -> None:
     memory = HeadMemory(HttpLimits())
     first = memory.read(HEAD % b"")
@@ -244,12 +259,25 @@ def test_a_head_that_differs_only_in_its_context_is_parsed_once() -> None:
         b"traceparent: \xff\r\n",
         b"X-Note: traceparent: %b\r\n" % GOOD.encode(),
         b"tracestate: a=1\r\n",
+        PLAIN_LINE % (GOOD[:-2] + "ff").encode().upper(),
+        PLAIN_LINE % (GOOD[:3] + "0" * 32 + GOOD[35:]).encode(),
+        PLAIN_LINE % (GOOD[:36] + "0" * 16 + "-01").encode(),
+        PLAIN_LINE % GOOD.replace("-", "a").encode(),
+        PLAIN_LINE % (b"\xff" * 55),
     ],
 )
-def test_heads_with_other_lines_have_no_context(lines: bytes) -> None:
+@pytest.mark.parametrize("known", KNOWN)
+def test_heads_with_other_lines_have_no_context(lines: bytes, known: tuple[bytes, ...]) -> None:
     memory = HeadMemory(HttpLimits())
-    assert memory.read(HEAD % b"").trace == b""
+    assert [memory.read(HEAD % one).trace[:1] for one in known] == [b"", b"\xaa", b"\xaa"][: len(known)]
     assert memory.read(HEAD % lines).trace == b""
+
+
+def test_flags_that_are_not_known_are_cleared_in_every_head() -> None:
+    memory = HeadMemory(HttpLimits())
+    for flags, stored in (("01", 1), ("03", 3), ("00", 0), ("ff", 3), ("04", 0)):
+        for _ in range(2):
+            assert memory.read(HEAD % (PLAIN_LINE % (GOOD[:-2] + flags).encode())).trace[-1] == stored
 
 
 @pytest.mark.parametrize(
@@ -259,12 +287,16 @@ def test_heads_with_other_lines_have_no_context(lines: bytes) -> None:
         b"traceparent: %b\r\n\tfolded\r\n" % GOOD.encode(),
         b"traceparent: %b\rContent-Length: 9\r\n" % GOOD.encode(),
         b"traceparent: %b\nContent-Length: 9\r\n" % GOOD.encode(),
+        PLAIN_LINE % (GOOD[:35] + "\nContent-Length: 99").ljust(55).encode(),
+        PLAIN_LINE % (GOOD[:35] + "\rContent-Length: 99").ljust(55).encode(),
     ],
 )
-def test_a_context_never_hides_a_line_from_the_parser(lines: bytes) -> None:
+@pytest.mark.parametrize("known", KNOWN)
+def test_a_context_never_hides_a_line_from_the_parser(lines: bytes, known: tuple[bytes, ...]) -> None:
     """What the parser refuses or reads without the memory, it refuses or reads with it."""
     memory = HeadMemory(HttpLimits())
-    memory.read(HEAD % b"")
+    for one in known:
+        memory.read(HEAD % one)
     outcomes: list[object] = []
     for reader in (memory, HeadMemory(HttpLimits())):
         try:

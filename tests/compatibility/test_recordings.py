@@ -14,7 +14,7 @@ from postroad.adapters.index.comparison import BODY_OFFSET
 from postroad.adapters.index.postgres import PostgresIndex
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.bootstrap.running_network import INDEX_FILE
+from postroad.bootstrap.stores import INDEX_FILE
 from postroad.client import Client, Received
 from postroad.core.model.level import NEWEST
 from postroad.core.projection.tables import TABLES

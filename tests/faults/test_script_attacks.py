@@ -43,6 +43,7 @@ def surroundings(server: SecretServer) -> Iterator[Surroundings]:
 
 class PythonWorkers(WorkerPool):
     engine = "tests.faults.python_room"
+    label = "script"
 
 
 @pytest_asyncio.fixture(scope="module", loop_scope="module")

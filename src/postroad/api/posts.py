@@ -11,7 +11,6 @@ from functools import partial
 from time import monotonic  # what ``FastReply.asked_at_s`` is read from, by the event loop
 from typing import Any, Literal
 
-import msgspec
 from msgspec.structs import replace
 
 from postroad.api.bulk_answer import BulkAnswer
@@ -38,7 +37,13 @@ from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.network import Network
 from postroad.flow.stages.body_reader import LARGE_BYTES, BodyReader, LargeBody, ReadBody, read_bulk, read_post
-from postroad.flow.stages.posting import Answer, Posting, ReplayedResult, check_idempotency_key, compute_fingerprint
+from postroad.flow.stages.posting import (
+    Answer,
+    Posting,
+    ReplayedResult,
+    check_idempotency_key,
+    compute_message_fingerprint,
+)
 
 AT_A_TIME = 500  # messages of a bulk that are posted at a time, in a few milliseconds
 NO_SOAP = Refused("wire.unsupported", "Send SOAP 1.1 or 1.2 here, JSON to /v1/messages")
@@ -300,7 +305,7 @@ class PostEndpoints:
 
 def _with_key(posting: Posting, key: str, place: int) -> Posting:
     """Return the posting with a key of its own, made of the call's key and the message's index."""
-    mark = compute_fingerprint(msgspec.msgpack.encode(posting.message))
+    mark = compute_message_fingerprint(posting.message)
     return replace(posting, idempotency=f"{key}/{place}", fingerprint=mark, bulk=key)
 
 

@@ -127,10 +127,39 @@ async def serve(
         posts_per_s=settings.posts_per_s,
         reader=running.reader,
     )
-    as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     readiness = Readiness(running.require_index)
     front = _tls(running)
-    own_address = running.own_address
+    server = _build_server(running, endpoints, readiness, front, pages)
+    measuring = MetricsListener(settings, running.network.metrics, running.gauges)
+    if url := await measuring.start():
+        on_metrics(url)
+    try:
+        port = await server.start(settings.host, settings.port, inherited)
+        running.own_address.listens_on(port)
+        on_listening(running.own_address.url)  # first: clients on this machine find the network by this address
+        _tune_garbage_collector()
+        await running.stopping.unless(_reload_renewed(front) if front is not None else asyncio.Event().wait())
+    finally:
+        on_stopping()
+        try:
+            if settings.acceptance == "shared":
+                await readiness.announce_end(settings.drain_notice_s)
+        finally:
+            endpoints.end_waiting()
+            await server.stop(DRAIN_S)
+            await measuring.stop()
+
+
+def _build_server(
+    running: RunningNetwork,
+    endpoints: MessageEndpoints,
+    readiness: Readiness,
+    front: TlsFront | None,
+    pages: Pages | None,
+) -> HttpServer:
+    """Return the HTTP server with the message endpoints, AS2, the JSON resources and the console."""
+    settings = running.settings
+    as2 = As2Endpoint(running.as2, running.authenticator, endpoints.rate, message_bytes=settings.message_bytes)
     app = build_application(
         running.network,
         running.authenticator,
@@ -143,10 +172,10 @@ async def serve(
         reader=running.reader,
         require_index=readiness.require,
         nodes=running.nodes,
-        own_address=own_address,
+        own_address=running.own_address,
         pages=pages,
     )
-    server = HttpServer(
+    return HttpServer(
         MeasuredApplication(StrictTransport(app, settings.strict_transport_days), running.network.metrics),
         endpoints.routes() | as2.routes(),
         HttpLimits(body_bytes=max(settings.message_bytes, DOCUMENT_BYTES)),
@@ -156,24 +185,6 @@ async def serve(
         load=_load(running, endpoints),
         metrics=running.network.metrics,
     )
-    measuring = MetricsListener(settings, running.network.metrics, running.gauges)
-    if url := await measuring.start():
-        on_metrics(url)
-    try:
-        port = await server.start(settings.host, settings.port, inherited)
-        own_address.listens_on(port)
-        on_listening(own_address.url)  # first: clients on this machine find the network by this address
-        _tune_garbage_collector()
-        await running.stopping.unless(_reload_renewed(front) if front is not None else asyncio.Event().wait())
-    finally:
-        on_stopping()
-        try:
-            if settings.acceptance == "shared":
-                await readiness.announce_end(settings.drain_notice_s)
-        finally:
-            endpoints.end_waiting()
-            await server.stop(DRAIN_S)
-            await measuring.stop()
 
 
 class Readiness:

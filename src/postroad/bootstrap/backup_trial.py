@@ -15,7 +15,7 @@ from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.to_segments import write_segments
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
-from postroad.bootstrap.running_network import INDEX_FILE, JOURNAL_FOLDER
+from postroad.bootstrap.stores import INDEX_FILE, JOURNAL_FOLDER
 from postroad.flow.indexing import rebuild
 from postroad.ports import Clock
 

@@ -23,8 +23,8 @@ from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.core.identity.sealing import SealingKeys
 from postroad.errors import Misconfigured
 from postroad.ports import Clock

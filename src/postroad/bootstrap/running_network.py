@@ -1,8 +1,4 @@
-"""A running network: the stores by the settings, the stages on top of them, and an orderly shutdown.
-
-acceptance local:   segment files → SQLite (kept by the index process) or PostgreSQL index → local desk
-acceptance shared:  PostgreSQL journal → PostgreSQL index → shared desk
-index memory:       everything in memory, for tests and experiments
+"""A running network: its stores (``stores``), the stages on top of them, and an orderly shutdown.
 
 Batchers start with the network, and stop before its stores.
 """
@@ -12,31 +8,17 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
-from dataclasses import dataclass, replace
-from typing import Any, Protocol
+from dataclasses import dataclass
+from typing import Any
 
-from postroad.adapters.desk.local import LocalDesk
-from postroad.adapters.desk.shared import SharedDesk
-from postroad.adapters.index.followed_index import PATIENCE_S, FollowedIndex
-from postroad.adapters.index.leadership import PostgresLeadership
-from postroad.adapters.index.postgres import PostgresIndex
-from postroad.adapters.index.process import IndexProcess
-from postroad.adapters.index.sqlite import SqliteReader
 from postroad.adapters.interchange_plug_ins import load_catalogue
-from postroad.adapters.journal.postgres import PostgresJournal
-from postroad.adapters.journal.segments import RealFiles, SegmentJournal, SegmentSettings
-from postroad.adapters.memory.index import MemoryIndex
-from postroad.adapters.memory.journal import MemoryJournal
 from postroad.adapters.memory_gauge import ProcessMemory
-from postroad.adapters.nodes.own import LoneNode, describe_own_node, load_node_id
-from postroad.adapters.nodes.postgres import PostgresNodes
 from postroad.adapters.passwords import Argon2Passwords
 from postroad.adapters.system import SystemClock, SystemRandomness
 from postroad.bootstrap.as2 import build_as2_partners, open_as2_endpoint
 from postroad.bootstrap.expiry_warnings import warn_of_expiry
 from postroad.bootstrap.fatal_stop import FatalStop
 from postroad.bootstrap.first_start import ensure_operator, ensure_own_service, load_token_key
-from postroad.bootstrap.followers import CommitAnnouncements, open_cursors
 from postroad.bootstrap.gauges import NetworkGauges, measure_loop_lag, watch_process
 from postroad.bootstrap.hosted_services import host_services
 from postroad.bootstrap.housekeeping import drop_old_bodies, follow_directory
@@ -47,6 +29,7 @@ from postroad.bootstrap.pushes import start_pushing
 from postroad.bootstrap.queried_gauges import QueriedGauges
 from postroad.bootstrap.secrets import open_operator_secrets, open_token_ring, open_vault
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import INDEX_FILE, JOURNAL_FOLDER, Store, StoreTerms, open_store
 from postroad.bootstrap.tracing import TracingProcess, build_job, start_tracing
 from postroad.core.configuration.document import DocumentError
 from postroad.core.metrics.registry import Metrics
@@ -59,15 +42,10 @@ from postroad.flow.concurrency.memory_watermark import MemoryWatermark
 from postroad.flow.network import Network
 from postroad.flow.registries.network_secrets import NetworkSecrets
 from postroad.flow.stages.body_reader import BodyReader
-from postroad.flow.stages.expire import LOOK_AGAIN_S, is_always_leader
+from postroad.flow.stages.expire import LOOK_AGAIN_S
 from postroad.flow.stages.full_recipients import COUNT_AGAIN_S
 from postroad.ports import (
     Clock,
-    Desk,
-    FollowerCursors,
-    Index,
-    IndexReader,
-    Journal,
     MemoryGauge,
     NodeRegistry,
     Passwords,
@@ -76,17 +54,6 @@ from postroad.ports import (
 )
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
-
-INDEX_FILE = "index.sqlite"
-JOURNAL_FOLDER = "journal"
-
-
-class IndexUpdater(Protocol):
-    """Updates an index from its journal."""
-
-    def notify(self, seq: int) -> None: ...
-
-    async def wait_for(self, seq: int) -> None: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -115,21 +82,6 @@ class RunningNetwork:
         return await find_asset_errors(draft, self.trials)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Store:
-    """The open stores of a network."""
-
-    journal: Journal
-    index: IndexReader
-    keeper: IndexUpdater
-    desk: Desk
-    cursors: FollowerCursors  # of followers
-    commits: CommitAnnouncements
-    leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
-    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
-    nodes: NodeRegistry
-
-
 @asynccontextmanager
 async def open_network(
     settings: Settings,
@@ -146,21 +98,11 @@ async def open_network(
     async with AsyncExitStack() as stack:
         metrics = Metrics()
         stopping = FatalStop()
-        store = await _open_store(settings, clock, stack, metrics, stopping)
-        token_key = load_token_key(settings.data, settings.secret)
-        network = Network(
-            desk=store.desk,
-            journal=store.journal,
-            index=store.index,
-            clock=clock,
-            randomness=randomness,
-            token_key=token_key,
-            wait_until_indexed=_index_waiter(store),
-            limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
-            waiting_most=settings.waiting_most,
-            standards=load_catalogue(),
-            metrics=metrics,
+        store = await open_store(
+            StoreTerms(settings=settings, clock=clock, stack=stack, metrics=metrics, stopping=stopping)
         )
+        token_key = load_token_key(settings.data, settings.secret)
+        network = _build_network(settings, store, clock, randomness, token_key, metrics)
         await network.configuration.load()
         network.vault = await open_vault(settings, network, stack)
         network.token_keys = await open_token_ring(settings, network, token_key, store.leads)
@@ -203,6 +145,24 @@ async def open_network(
             gauges=_open_gauges(settings, network, store, stack),
             tracing=tracing,
         )
+
+
+def _build_network(
+    settings: Settings, store: Store, clock: Clock, randomness: Randomness, token_key: bytes, metrics: Metrics
+) -> Network:
+    return Network(
+        desk=store.desk,
+        journal=store.journal,
+        index=store.index,
+        clock=clock,
+        randomness=randomness,
+        token_key=token_key,
+        wait_until_indexed=_index_waiter(store),
+        limits=OrganizationLimits(stored_bytes=settings.stored_bytes, queued_messages=settings.queued_messages),
+        waiting_most=settings.waiting_most,
+        standards=load_catalogue(),
+        metrics=metrics,
+    )
 
 
 def _open_watermark(settings: Settings, network: Network, gauge: MemoryGauge) -> MemoryWatermark:
@@ -258,120 +218,6 @@ def _index_waiter(store: Store) -> Callable[[], Awaitable[None]]:
         await store.keeper.wait_for((await store.journal.head()).seq)
 
     return wait_until_indexed
-
-
-async def _open_store(
-    settings: Settings, clock: Clock, stack: AsyncExitStack, metrics: Metrics, stopping: FatalStop
-) -> Store:
-    if settings.acceptance == "shared":
-        return await _open_shared(settings, clock, stack, metrics, stopping)
-    if settings.index == "memory":
-        return await _open_local(settings, clock, stack, MemoryJournal(), MemoryIndex(), metrics)
-    RealFiles().make_directory(settings.data)
-    sizes = SegmentSettings(segment_bytes=settings.segment_bytes, least_free_bytes=settings.least_free_bytes)
-    journal = SegmentJournal.open(settings.data / JOURNAL_FOLDER, sizes, metrics=metrics)
-    stack.push_async_callback(journal.close)
-    if settings.index == "postgres":
-        index = await PostgresIndex.open(settings.postgres)
-        stack.push_async_callback(index.close)
-        return await _open_local(settings, clock, stack, journal, index, metrics)
-    return await _open_embedded(settings, clock, stack, journal, metrics)
-
-
-async def _open_embedded(
-    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: SegmentJournal, metrics: Metrics
-) -> Store:
-    keeper = IndexProcess(settings.data / JOURNAL_FOLDER, settings.data / INDEX_FILE, metrics)
-    await keeper.start()
-    stack.push_async_callback(keeper.stop)
-    await keeper.wait_for((await journal.head()).seq, None)
-    index = SqliteReader(settings.data / INDEX_FILE, keeper=keeper)
-    stack.push_async_callback(index.close)
-    store = await _with_local_desk(settings, clock, stack, journal=journal, index=index, keeper=keeper, metrics=metrics)
-    return replace(store, require_index=keeper.require_running)
-
-
-async def _open_local(
-    settings: Settings, clock: Clock, stack: AsyncExitStack, journal: Journal, index: Index, metrics: Metrics
-) -> Store:
-    keeper = FollowedIndex(journal, index, patience_s=0.0 if isinstance(index, MemoryIndex) else PATIENCE_S)
-    await keeper.start()
-    stack.push_async_callback(keeper.stop)
-    return await _with_local_desk(settings, clock, stack, journal=journal, index=index, keeper=keeper, metrics=metrics)
-
-
-async def _with_local_desk(
-    settings: Settings,
-    clock: Clock,
-    stack: AsyncExitStack,
-    *,
-    journal: Journal,
-    index: IndexReader,
-    keeper: IndexUpdater,
-    metrics: Metrics,
-) -> Store:
-    commits = CommitAnnouncements(keeper.notify)
-    desk = LocalDesk(
-        journal,
-        index,
-        clock,
-        wait_for_entry=keeper.wait_for,
-        attempts_most=settings.attempts_most,
-        on_committed=commits.notify,
-        metrics=metrics,
-    )
-    await desk.open()
-    stack.push_async_callback(desk.close)
-    return Store(
-        journal=journal,
-        index=index,
-        keeper=keeper,
-        desk=desk,
-        cursors=await open_cursors(settings),
-        commits=commits,
-        nodes=LoneNode(clock.now_us),
-    )
-
-
-async def _open_shared(
-    settings: Settings, clock: Clock, stack: AsyncExitStack, metrics: Metrics, stopping: FatalStop
-) -> Store:
-    nodes = await PostgresNodes.open(settings.postgres, describe_own_node(load_node_id(settings.data)))
-    stack.push_async_callback(nodes.close)
-    await nodes.require_readable_level()
-    journal = await PostgresJournal.open(settings.postgres)
-    stack.push_async_callback(journal.close)
-    index = await PostgresIndex.open(settings.postgres)
-    stack.push_async_callback(index.close)
-    leadership = PostgresLeadership(settings.postgres)
-    stack.push_async_callback(leadership.close)
-    keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S, on_unreadable=stopping.stop)
-    await keeper.start()
-    stack.push_async_callback(keeper.stop)
-    cursors = await open_cursors(settings)
-    stack.push_async_callback(cursors.close)
-    commits = CommitAnnouncements(keeper.notify)
-    desk = SharedDesk(
-        journal,
-        index,
-        clock,
-        wait_for_entry=keeper.wait_for,
-        attempts_most=settings.attempts_most,
-        on_committed=commits.notify,
-        metrics=metrics,
-    )
-    await desk.open()
-    stack.push_async_callback(desk.close)
-    return Store(
-        journal=journal,
-        index=index,
-        keeper=keeper,
-        desk=desk,
-        cursors=cursors,
-        commits=commits,
-        leads=leadership.held,
-        nodes=nodes,
-    )
 
 
 def start_batchers(

@@ -19,18 +19,30 @@ if TYPE_CHECKING:
 MAIL_SENDER = re.compile(r"[^@\s<>]+@[^@\s<>]+|[^<>\r\n]+ <[^@\s<>]+@[^@\s<>]+>")
 
 
+Checks = list[tuple[bool, str]]  # conditions that must hold, each with its error
+
+
 def find_contradictions(settings: Settings) -> list[str]:
     """Return one error for each condition that does not hold."""
-    checks = [
+    checks = [*_check_stores(settings), *_check_limits(settings), *_check_reports(settings)]
+    return [fault for holds, fault in checks if not holds] + _find_push_errors(settings) + _find_mail_errors(settings)
+
+
+def _check_stores(settings: Settings) -> Checks:
+    """Return the checks of stores, keys and the listener."""
+    return [
         (settings.acceptance in ("local", "shared"), 'acceptance: must be "local" or "shared"'),
         (settings.index in ("sqlite", "postgres", "memory"), 'index: must be "sqlite", "postgres" or "memory"'),
-        (settings.acceptance == "local" or settings.postgres, "postgres: needed for acceptance = shared"),
-        (settings.index != "postgres" or settings.postgres, "postgres: needed for index = postgres"),
+        (settings.acceptance == "local" or bool(settings.postgres), "postgres: needed for acceptance = shared"),
+        (settings.index != "postgres" or bool(settings.postgres), "postgres: needed for index = postgres"),
         (
             settings.acceptance == "local" or settings.index == "postgres",
             "index: must be postgres when acceptance is shared",
         ),
-        (settings.acceptance == "local" or settings.secret, "secret: every node needs the same one (64 hex digits)"),
+        (
+            settings.acceptance == "local" or bool(settings.secret),
+            "secret: every node needs the same one (64 hex digits)",
+        ),
         (not settings.secret or _is_hex(settings.secret), "secret: must be 64 hex digits"),
         (
             sum(map(bool, (settings.master_key, settings.master_key_file, settings.master_key_command))) <= 1,
@@ -41,13 +53,13 @@ def find_contradictions(settings: Settings) -> list[str]:
         (settings.message_bytes > 0, "message_bytes: must be positive"),
         (settings.bulk_bytes >= settings.message_bytes, "bulk_bytes: must not be less than message_bytes"),
         (settings.segment_bytes >= 1 << 16, "segment_bytes: must be at least 65536"),
-        (
-            settings.log_level in ("debug", "info", "warning", "error"),
-            "log_level: must be debug, info, warning or error",
-        ),
-        (settings.log_form in ("words", "json"), 'log_form: must be "words" or "json"'),
-        (0 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300"),
         (0 <= settings.strict_transport_days <= 3_650, "strict_transport_days: must be between 0 and 3650"),
+    ]
+
+
+def _check_limits(settings: Settings) -> Checks:
+    """Return the checks of limits."""
+    return [
         (settings.posts_per_s >= 0, "posts_per_s: must not be negative"),
         (
             settings.registration in ("open", "approval", "closed"),
@@ -66,6 +78,19 @@ def find_contradictions(settings: Settings) -> list[str]:
         (settings.keep_bodies_days >= 0, "keep_bodies_days: must not be negative"),
         (settings.attempts_most >= 1, "attempts_most: must be at least 1"),
         (1 <= settings.push_timeout_s <= 300, "push_timeout_s: must be between 1 and 300"),
+        (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
+    ]
+
+
+def _check_reports(settings: Settings) -> Checks:
+    """Return the checks of logs, metrics and traces."""
+    return [
+        (
+            settings.log_level in ("debug", "info", "warning", "error"),
+            "log_level: must be debug, info, warning or error",
+        ),
+        (settings.log_form in ("words", "json"), 'log_form: must be "words" or "json"'),
+        (0 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300"),
         (
             not settings.metrics_listen or _is_address(settings.metrics_listen),
             f"metrics_listen: must be ADDRESS:PORT, such as 127.0.0.1:9470, not {settings.metrics_listen!r}",
@@ -80,9 +105,7 @@ def find_contradictions(settings: Settings) -> list[str]:
         (settings.traces_per_s >= 1, "traces_per_s: must be at least 1"),
         (settings.traces_patience_s >= 0, "traces_patience_s: must not be negative"),
         (settings.traces_join in ("parent", "link"), 'traces_join: must be "parent" or "link"'),
-        (settings.push_answer_bytes >= 0, "push_answer_bytes: must not be negative"),
     ]
-    return [fault for holds, fault in checks if not holds] + _find_push_errors(settings) + _find_mail_errors(settings)
 
 
 def _find_mail_errors(settings: Settings) -> list[str]:

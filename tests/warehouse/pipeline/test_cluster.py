@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.warehouse.bulk.job import run_locally
 from postroad.warehouse.bulk.read.archive import list_pieces
 from postroad.warehouse.bulk.read.directories import read_directories

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.testing.server import ServerProcess
 from postroad.warehouse.jobs.landing import land, landed_seq
 from postroad.warehouse.sources import SegmentLog

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 from click.testing import CliRunner, Result
 
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.main import postroad
 from postroad.warehouse.jobs.warehouse_lock import lock_warehouse

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+from postroad.adapters.desk.entry_effects import list_batched_deliveries, list_ended_deliveries
 from postroad.adapters.desk.seen_keys import SeenKeys
 from postroad.core.delivery.mailbox import MAX_HEAD, Mailbox
 from postroad.core.model.billing_entries import BillingJournalEntry, InvoiceCredited, InvoiceIssued, PaymentRecorded
@@ -34,12 +35,17 @@ from postroad.core.model.journal import (
 )
 from postroad.core.model.secret_entries import SecretChanged
 from postroad.core.projection.delivery_rows import posted_content, returned_content
-from postroad.core.projection.project import settled_by_post
 from postroad.core.projection.unique_keys import FLAGGED_FROM, unique_keys
 from postroad.ports import BodyAt, Clock
 
 MAX_RECENT = 20_000  # settled deliveries kept in memory, so that a prompt response needs no index query
 WARM_BYTES = 128 << 20  # bodies of waiting deliveries kept in memory
+
+
+# Entries that change nothing here except which keys are used.
+KEYS_ONLY = (
+    ConfigurationChanged, DeliveriesDropped, InterchangeAnswered, InvoiceIssued, InvoiceCredited, PaymentRecorded, SecretChanged,
+)  # fmt: skip
 
 
 class HotState:
@@ -71,21 +77,13 @@ class HotState:
             DeliveryAttempted: self._apply_give_back,
             DeliveriesAcknowledged: self._apply_acknowledgement,
             DeliveriesEnded: self._apply_end,
-            ConfigurationChanged: self._apply_keys,
             DeliveryResent: self._apply_resend,
-            DeliveriesDropped: self._apply_keys,
-            InterchangeAnswered: self._apply_keys,
             DeliveriesReleased: self._apply_release,
             BatchesChanged: self._apply_batches,
-            InvoiceIssued: self._apply_keys,
-            InvoiceCredited: self._apply_keys,
-            PaymentRecorded: self._apply_keys,
-            SecretChanged: self._apply_keys,
+            **dict.fromkeys(KEYS_ONLY, self._apply_keys),
         }
         self._loads = 0
         self._closed_while_loading: set[int] = set()
-
-    # --- queries -------------------------------------------------------------------------------------------------
 
     def mailbox(self, recipient: str) -> Mailbox:
         box = self._boxes.get(recipient)
@@ -382,27 +380,3 @@ class HotState:
             self._warm_bytes -= len(queued.data)
             queued.data = None
         return queued
-
-
-SETTLES: dict[type, Callable[[Any], tuple[int, ...]]] = {
-    MessagePosted: settled_by_post,
-    InvocationReturned: lambda entry: (entry.delivery,),
-    DeliveriesAcknowledged: lambda entry: entry.deliveries,
-    DeliveriesEnded: lambda entry: entry.deliveries,
-}
-
-
-def is_plain_post(entry: Entry) -> bool:
-    """Whether the entry is a post that settles and ends nothing, like most entries."""
-    return type(entry) is MessagePosted and entry.answers is None and entry.ends is None
-
-
-def list_ended_deliveries(entry: Entry) -> tuple[int, ...]:
-    """Return the deliveries that this entry ends."""
-    settles = SETTLES.get(type(entry))
-    return settles(entry) if settles is not None else ()
-
-
-def list_batched_deliveries(entry: Entry) -> tuple[int, ...]:
-    """Return the deliveries that this entry adds to a batch."""
-    return entry.deliveries if type(entry) is BatchesChanged else ()

@@ -13,8 +13,9 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 
+from postroad.adapters.desk.entry_effects import is_plain_post, list_batched_deliveries, list_ended_deliveries
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
-from postroad.adapters.desk.hot_state import HotState, is_plain_post, list_batched_deliveries, list_ended_deliveries
+from postroad.adapters.desk.hot_state import HotState
 from postroad.adapters.desk.local_queues import LocalQueues
 from postroad.core.delivery.mailbox import MAX_HEAD
 from postroad.core.metrics.registry import Metrics

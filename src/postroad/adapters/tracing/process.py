@@ -12,6 +12,7 @@ Rule: it may be killed at any moment; the next process repeats at most one batch
 from __future__ import annotations
 
 import asyncio
+import gc
 import logging
 import os
 import signal
@@ -135,6 +136,7 @@ async def _listen(reader: asyncio.StreamReader, signal_: CommitSignal) -> None:
 
 def main() -> int:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the server, which then closes our input
+    gc.set_threshold(100_000, 20, 100)  # a batch is thousands of entries and spans without cycles
     logging.basicConfig(level="WARNING", format="%(asctime)s %(levelname)s %(name)s: %(message)s")
     try:
         asyncio.run(run_until_input_ends())

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import httptools
 
 from postroad.api.http.limits import HttpLimits
 from postroad.api.http.proxy import FORWARDED
-from postroad.core.telemetry.trace_context import pack_context
+from postroad.core.telemetry.trace_context import PLAIN_CHARS, pack_context, pack_plain
 from postroad.errors import Refused
 
 METHODS = frozenset({b"GET", b"HEAD", b"POST", b"PUT", b"PATCH", b"DELETE", b"OPTIONS"})
@@ -26,9 +26,7 @@ VERSIONS = (b"HTTP/1.1\r\n", b"HTTP/1.0\r\n")
 QUESTION_MARK, HASH, SLASH = b"?#/"
 END = b"\r\n\r\n"
 REMEMBERED_BYTES = 1024
-PLAIN_VALUE_BYTES = 55
-PLAIN_VALUE = re.compile(rb"[!-~]+")
-PLAIN_LINE_BYTES = len(b"\r\ntraceparent: ") + PLAIN_VALUE_BYTES
+PLAIN_LINES = (b"\r\ntraceparent: ", b"\r\nTraceparent: ")
 TRACE_LINE = re.compile(rb"\r\n([Tt]race(?:parent|state)): ?([!-~][ -~]*)(?=\r\n(?![ \t]))")
 
 
@@ -56,13 +54,13 @@ class RequestHead:
 
     def with_trace(self, context: Sequence[tuple[bytes, bytes]]) -> RequestHead:
         """Return this head with the headers of a trace context, which differ in every request; the memo is shared."""
+        return self.with_packed_trace(context, read_trace(context))
+
+    def with_packed_trace(self, context: Sequence[tuple[bytes, bytes]], trace: bytes) -> RequestHead:
         head = RequestHead.__new__(RequestHead)
         head.__dict__ = self.__dict__.copy()
         head.headers = [*self.headers, *context]
-        if len(context) == 1:
-            head.trace = pack_context(context[0][1].decode("latin-1"))
-        else:
-            head.trace = read_trace(context)
+        head.trace = trace
         return head
 
     def on_header(self, name: bytes, value: bytes) -> None:
@@ -112,16 +110,23 @@ def read_trace(headers: Sequence[tuple[bytes, bytes]]) -> bytes:
     return pack_context(parents[0].decode("latin-1"), state.decode("latin-1"))
 
 
-def cut_plain_trace(raw: bytes, known: bytes) -> tuple[tuple[bytes, bytes]] | None:
-    """Return the trace context if the head is ``known`` but for one line with a ``traceparent`` of the usual length."""
-    at = raw.find(b"\r\ntraceparent: ")
-    if at < 0:
-        at = raw.find(b"\r\nTraceparent: ")
-    end = at + PLAIN_LINE_BYTES
-    if at < 0 or raw[end : end + 2] != b"\r\n" or raw[:at] != known[:at] or raw[end:] != known[at:]:
-        return None
-    value = raw[end - PLAIN_VALUE_BYTES : end]
-    return ((b"traceparent", value),) if PLAIN_VALUE.fullmatch(value) else None
+class TracePlace(NamedTuple):
+    """Where a client writes its ``traceparent``: the bytes of its heads before and after the value."""
+
+    before: bytes
+    after: bytes
+    length: int  # of a whole head with a value of the usual length
+
+
+def find_trace_place(raw: bytes, known: bytes) -> TracePlace | None:
+    """Return where the ``traceparent`` is if ``raw`` is ``known`` but for one line with a plain one."""
+    for line in PLAIN_LINES:
+        at = raw.find(line)
+        before, end = at + len(line), at + len(line) + PLAIN_CHARS
+        is_alone = at >= 0 and raw[:at] == known[:at] and raw[end:] == known[at:]
+        if is_alone and known[at : at + 2] == b"\r\n" and known[at + 2] not in b" \t":
+            return TracePlace(raw[:before], raw[end:], len(raw))
+    return None
 
 
 def cut_trace(raw: bytes) -> tuple[bytes, Sequence[tuple[bytes, bytes]]]:
@@ -183,27 +188,42 @@ def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
 class HeadMemory:
     """Caches the last head of a connection, since a client that polls or posts often sends the same bytes again."""
 
-    __slots__ = ("_head", "_is_free", "_limits", "_raw")
+    __slots__ = ("_head", "_is_free", "_limits", "_place", "_raw")
 
     def __init__(self, limits: HttpLimits) -> None:
         self._limits = limits
         self._raw = b""
         self._head: RequestHead | None = None
         self._is_free = False  # the cached head has no headers of a trace context
+        self._place: TracePlace | None = None  # of the context in the heads that differ from the cached one only in it
 
     def read(self, raw: bytes) -> RequestHead:
         if self._head is not None and raw == self._raw:
             return self._head
-        if self._head is not None and self._is_free and (plain := cut_plain_trace(raw, self._raw)) is not None:
-            return self._head.with_trace(plain)
+        if (traced := self._read_traced(raw)) is not None:
+            return traced
         rest, context = cut_trace(raw)
         if context and self._head is not None and rest == self._raw:
+            if self._is_free:
+                self._place = find_trace_place(raw, rest)
             return self._head.with_trace(context)
         head = read_head(rest, self._limits)
         if len(rest) <= REMEMBERED_BYTES:
-            self._raw, self._head = rest, head
+            self._raw, self._head, self._place = rest, head, None
             self._is_free = b"\ntrace" not in rest.lower()
         return head.with_trace(context) if context else head
+
+    def _read_traced(self, raw: bytes) -> RequestHead | None:
+        """Return the cached head with another plain trace context, if that is all that differs."""
+        place = self._place
+        if place is None or len(raw) != place.length or self._head is None:
+            return None
+        before, after, _ = place
+        if not (raw.startswith(before) and raw.endswith(after)):
+            return None
+        value = raw[len(before) : len(before) + PLAIN_CHARS]
+        trace = pack_plain(value)
+        return self._head.with_packed_trace(((b"traceparent", value),), trace) if trace else None
 
 
 def _parse(head: RequestHead, raw: bytes) -> None:

@@ -43,8 +43,7 @@ class HttpConnection(asyncio.Protocol):
         self._incoming: IncomingRequest | None = None
         self._exchange: AsgiExchange | None = None
         self._since_s = front.loop.time()  # when the current phase began
-        self._input_closed = False  # no further input is parsed on this connection
-        self._draining_input = False
+        self._input_closed = self._draining_input = False  # no further input is parsed; what arrives is discarded
         self._gate = RequestGate(self, front)
         self._has_place = False
         self._heads = HeadMemory(front.limits)
@@ -381,8 +380,7 @@ class HttpConnection(asyncio.Protocol):
                 return
         status = status_of(refused.code)
         content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
-        reply = self.outbox.open(b"1.1", True, False, self._since_s)
-        reply(status, body, content_type)
+        self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
 
     def _turn_away(self) -> None:
         self._front.metrics.refused.value += 1

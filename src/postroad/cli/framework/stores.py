@@ -16,8 +16,8 @@ from postroad.adapters.index.sqlite_file import remove_index
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import RealFiles, SegmentReader
 from postroad.adapters.journal.segments.catalog import LOCK_NAME
-from postroad.bootstrap.running_network import INDEX_FILE, JOURNAL_FOLDER
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import INDEX_FILE, JOURNAL_FOLDER
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured
 from postroad.flow.indexing import JournalSource

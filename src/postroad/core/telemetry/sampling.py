@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 SECOND_US = 1_000_000
-_RANGE = 1 << 56
+TRACE_RANGE = 1 << 56
 
 
 class TraceSampling(NamedTuple):
@@ -31,7 +31,7 @@ class EndedJourney(NamedTuple):
 
 
 def is_in_share(trace_id: bytes, share: float) -> bool:
-    return int.from_bytes(trace_id[-7:], "big") < share * _RANGE
+    return int.from_bytes(trace_id[-7:], "big") < share * TRACE_RANGE
 
 
 class TraceSampler:
@@ -39,6 +39,8 @@ class TraceSampler:
 
     def __init__(self, sampling: TraceSampling) -> None:
         self._sampling = sampling
+        self.share = sampling.share
+        self.slow_us = sampling.slow_s * SECOND_US
         self._second = -1
         self._chosen: dict[bool, set[bytes]] = {}  # the traces of this second
         self.skipped = 0  # journeys above the limit
@@ -49,8 +51,7 @@ class TraceSampler:
         All copies of a message count once, as one trace.
         """
         sampling = self._sampling
-        is_slow = journey.ended_us - journey.posted_us > sampling.slow_s * SECOND_US
-        has_priority = journey.has_failed or is_slow
+        has_priority = journey.has_failed or journey.ended_us - journey.posted_us > self.slow_us
         if not (has_priority or journey.is_requested or is_in_share(journey.trace_id, sampling.share)):
             return False
         self._begin_second(journey.ended_us // SECOND_US)

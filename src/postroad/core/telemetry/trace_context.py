@@ -7,6 +7,7 @@ sender gets a context made of the transaction ID that it sees, since a sender co
 from __future__ import annotations
 
 import re
+from binascii import unhexlify
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -18,8 +19,10 @@ ID_BYTES, SPAN_BYTES = 16, 8
 STATE_FROM = ID_BYTES + SPAN_BYTES + 1
 MAX_STATE_CHARS = 512
 MAX_STATE_MEMBERS = 32
+PLAIN_CHARS = 55  # of a ``traceparent`` of the current version
 
 _CURRENT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+_PLAIN = re.compile(rb"00-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-0[0-3]").fullmatch  # stored as it is
 _LATER = re.compile(r"(?!00|ff)[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-[!-~]*)?")
 _MEMBER = re.compile(
     r"([a-z][a-z0-9_*/-]{0,255}|[a-z0-9][a-z0-9_*/-]{0,240}@[a-z][a-z0-9_*/-]{0,13})"
@@ -49,6 +52,13 @@ def pack_context(traceparent: str, tracestate: str = "") -> bytes:
     if head[-1] > KNOWN_FLAGS:
         head = head[:-1] + bytes((head[-1] & KNOWN_FLAGS,))
     return head + check_state(tracestate).encode() if tracestate else head
+
+
+def pack_plain(traceparent: bytes) -> bytes:
+    """Return what ``pack_context`` does for a usual ``traceparent``, in less time; empty for any other."""
+    if _PLAIN(traceparent) is None:
+        return b""
+    return unhexlify(traceparent[3:35] + traceparent[36:52] + traceparent[53:])
 
 
 def check_state(tracestate: str) -> str:

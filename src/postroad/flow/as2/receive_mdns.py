@@ -59,10 +59,10 @@ class MdnReceiver:
         try:
             delivered = await self._network.find_waiting(token, service.gcid)
         except Refused:
-            log.warning("as2.mdn_unmatched: %s sent an AS2 receipt for what it was not sent", service.address)
+            log.warning("as2.mdn_unmatched: %s sent an MDN for what it was not sent", service.address)
             return
         if delivered is None:
-            log.info("as2.mdn_late: %s sent an AS2 receipt for what is settled already", service.address)
+            log.info("as2.mdn_late: %s sent an MDN for what is settled already", service.address)
             return
         soap_body = service.as2.soap_body if service.as2 is not None else ""
         verdict = await self._verdict(partnership, delivered, mdn, soap_body)
@@ -85,7 +85,7 @@ class MdnReceiver:
         elif verdict.outcome is MdnOutcome.REJECTED:
             await self._network.fail(delivered, make_verdict_reason(verdict))
         else:
-            log.warning("as2.mdn_rejected: an AS2 receipt from %s does not count: %s", service.address, verdict.reason)
+            log.warning("as2.mdn_rejected: an MDN from %s does not count: %s", service.address, verdict.reason)
 
 
 def _sent(partnership: Partnership, delivered: Delivered, soap_body: str) -> SentMessage:

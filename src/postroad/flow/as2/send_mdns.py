@@ -37,9 +37,7 @@ class MdnSender:
         if (waiting := self._under_way.pop(name, None)) is not None:
             waiting.cancel()
         elif len(self._under_way) >= MAX_UNDER_WAY:
-            log.warning(
-                "as2.mdn_queue_full: too many AS2 receipts are waiting; %s goes out when its message comes again", name
-            )
+            log.warning("as2.mdn_queue_full: too many MDNs are waiting; %s goes out when its message comes again", name)
             return
         request = PushRequest(url=url, headers=headers, body=receipt.body, timeout_s=self._timeout_s)
         task = self._under_way[name] = asyncio.get_running_loop().create_task(
@@ -58,10 +56,10 @@ class MdnSender:
             await asyncio.sleep(pause_s)
             answer = await self._pusher.push(request)
             if answer.status is not None and 200 <= answer.status < 300:
-                log.info("as2.mdn_sent: AS2 receipt %s is posted", name)
+                log.info("as2.mdn_sent: MDN %s is posted", name)
                 return
-            log.info("as2.mdn_refused: AS2 receipt %s was not taken: %s", name, answer.fault_text or answer.status)
-        log.warning("as2.mdn_given_up: AS2 receipt %s is given up", name)
+            log.info("as2.mdn_refused: MDN %s was not taken: %s", name, answer.fault_text or answer.status)
+        log.warning("as2.mdn_given_up: MDN %s is given up", name)
 
     def _forget(self, name: str, task: asyncio.Task[None]) -> None:
         if self._under_way.get(name) is task:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from hashlib import blake2b
 
+import msgspec
 from msgspec import Struct
 
 from postroad.core.model.delivery import DeliveryContent
@@ -21,6 +22,10 @@ Answered = Callable[[Answer], None]
 AnsweredAt = Callable[[int, Answer], None]  # called with the index of the post in its call
 
 MAX_IDEMPOTENCY_KEY = 255
+CONTEXT_FIELDS = frozenset(
+    {"traceparent", "tracestate"}
+)  # a client that repeats a message may send it in another trace
+FINGERPRINTED = tuple([name for name in Message.__struct_fields__ if name not in CONTEXT_FIELDS])
 
 
 class Posting(Struct, gc=False, frozen=True):
@@ -52,6 +57,15 @@ class ReplayedResult(PostResult, gc=False, frozen=True, kw_only=True):
 def compute_fingerprint(wire: bytes) -> str:
     """Return a digest to check that an Idempotency-Key is repeated with the same post."""
     return blake2b(wire, digest_size=16).hexdigest()
+
+
+def compute_message_fingerprint(message: Message) -> str:
+    """Return the fingerprint of a message of a bulk, in any trace.
+
+    It is compared with stored ones: a new field of ``Message`` must not change it for messages without that field.
+    """
+    fields = {name: getattr(message, name) for name in FINGERPRINTED}
+    return compute_fingerprint(msgspec.msgpack.encode(fields))
 
 
 def check_idempotency_key(key: str) -> str:

@@ -16,6 +16,7 @@ from postroad.core.model.journal import (
     ConfigurationChanged,
     DeliveriesAcknowledged,
     DeliveriesEnded,
+    DeliveriesLeased,
     Entry,
     MessagePosted,
     MessageRefused,
@@ -32,6 +33,7 @@ from postroad.core.telemetry.spans import (
     TraceRoot,
     find_root,
 )
+from postroad.core.telemetry.unsampled_post import build_unsampled_check
 from postroad.flow.followers import FollowedJournal
 from postroad.flow.tracing.journeys import (
     EndedJourneyRecord,
@@ -80,6 +82,7 @@ class TraceFollower:
         max_weight: int = MAX_WEIGHT,
     ) -> None:
         self._sampler = sampler
+        self._is_unsampled = build_unsampled_check(sampler.share)
         self._exporter = exporter
         self._load_transaction = load_transaction
         self._wait_for_entry = wait_for_entry  # until the index has it
@@ -93,6 +96,9 @@ class TraceFollower:
         await self._names.load()
         spans: list[Span] = []
         for record in batch.records:
+            if self._is_unsampled(record.facts):
+                self._records.keep(record.seq, record.facts)
+                continue
             entry = decode(record.facts)
             self._records.read(record.seq, entry)
             if isinstance(entry, ConfigurationChanged):
@@ -109,16 +115,27 @@ class TraceFollower:
 
     def _list_ends(self, seq: int, entry: Entry) -> list[TracedEnd]:
         match entry:
+            case DeliveriesLeased():  # the most frequent of those that end nothing
+                return []
             case DeliveriesAcknowledged():
-                return [TracedEnd(number, seq, entry.at_us, False) for number in entry.deliveries]
+                return [
+                    TracedEnd(number, seq, entry.at_us, False)
+                    for number in self._leave_out_quick(entry.deliveries, entry.at_us)
+                ]
             case DeliveriesEnded():
-                numbers = entry.deliveries or entry.journeys
-                return [TracedEnd(number, seq, entry.at_us, entry.state in FAILED) for number in numbers]
+                has_failed = entry.state in FAILED
+                ended = entry.deliveries or entry.journeys
+                numbers = ended if has_failed else self._leave_out_quick(ended, entry.at_us)
+                return [TracedEnd(number, seq, entry.at_us, has_failed) for number in numbers]
             case MessagePosted() if entry.ends is not None:
                 number = entry.ends.delivery or entry.ends.journey
                 return [TracedEnd(number, seq, entry.at_us, entry.ends.state in FAILED)]
             case _:
                 return []
+
+    def _leave_out_quick(self, numbers: Sequence[int], ended_us: int) -> Sequence[int]:
+        """Return the deliveries without those whose undecoded post shows that a journey that has not failed is not chosen."""
+        return self._records.without_undecoded(numbers, ended_us - self._sampler.slow_us)
 
     async def _trace(self, end: TracedEnd, entry: Entry) -> list[Span]:
         origin, ordinal = delivery_origin(end.number)

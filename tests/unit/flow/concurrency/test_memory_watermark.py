@@ -29,8 +29,8 @@ def test_it_is_exceeded_above_its_share_and_logs_each_change_once(caplog: pytest
     gauge.share = 0.6
     assert not watermark.check()
     assert [record.message for record in caplog.records] == [
-        "the server uses 70 % of its memory: new posts wait",
-        "the server's memory is below the watermark again: posts are accepted",
+        "memory.high: the server uses 70 % of its memory: new posts wait",
+        "memory.recovered: the server's memory is below the watermark again: posts are accepted",
     ]
 
 

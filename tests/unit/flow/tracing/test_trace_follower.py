@@ -234,6 +234,21 @@ async def test_the_oldest_entries_are_read_again_when_memory_is_short(monkeypatc
         assert await scenario.tree() == REQUEST
 
 
+async def test_a_failure_of_an_undecoded_post_is_whole_when_memory_is_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with TracedScenario(share=0.0) as scenario:
+        monkeypatch.setattr(scenario.tracing.follower._records, "_max_weight", 4)
+        for number in range(6):
+            await scenario.post(BUYER, SELLER, str(number))
+            await scenario.follower.catch_up()
+        first, *others, last = await scenario.poll(SELLER)
+        await scenario.acknowledge(*others)
+        await scenario.follower.catch_up()
+        await scenario.fail(first)
+        await scenario.fail(last)
+        drawn = "post Acme/Supply\n  deliver Acme/Supply failed ERROR push.server-error [leased]"
+        assert await scenario.tree() == f"{drawn}\n{drawn}"
+
+
 async def test_a_limit_of_successes_leaves_room_for_failures() -> None:
     async with TracedScenario(per_s=2) as scenario:
         for _ in range(5):

@@ -17,8 +17,8 @@ from postroad.adapters.journal.segments import JournalDefect
 from postroad.adapters.system import SystemClock
 from postroad.bootstrap.backup_trial import BackupTrial, try_backup
 from postroad.bootstrap.backups import NetworkBackup, open_backup
-from postroad.bootstrap.running_network import INDEX_FILE
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import INDEX_FILE
 from postroad.cli.framework.command import command
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output

@@ -289,7 +289,7 @@ def _is_stuck(settings: Settings, index: int) -> bool:
 
 async def _check_index(settings: Settings) -> None:
     from postroad.adapters.index.comparison import check_quickly
-    from postroad.bootstrap.running_network import INDEX_FILE
+    from postroad.bootstrap.stores import INDEX_FILE
     from postroad.cli.framework.stores import open_journal
 
     if settings.index == "sqlite" and (settings.data / INDEX_FILE).exists():

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.cli.framework.command import command
 from postroad.cli.framework.output import Output
 from postroad.errors import Misconfigured

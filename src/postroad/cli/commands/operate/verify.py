@@ -18,8 +18,8 @@ from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_verification import verify as verify_postgres
 from postroad.adapters.journal.segments import JournalDefect, VerificationProgress
 from postroad.adapters.journal.segments import verify as verify_segments
-from postroad.bootstrap.running_network import INDEX_FILE, JOURNAL_FOLDER
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import INDEX_FILE, JOURNAL_FOLDER
 from postroad.cli.framework.command import command
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output

@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from postroad.bootstrap.running_network import JOURNAL_FOLDER
 from postroad.bootstrap.settings import Settings
+from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.progress import show_job_progress
 from postroad.cli.framework.stores import is_shared

@@ -113,7 +113,7 @@ def test_the_metrics_page_counts_spans_across_restarts_of_the_process(tmp_path: 
         network.register(BUYER, SELLER)
         for spans in (3, 6):
             send(network)
-            eventually(lambda: network.metrics().value("postroad_trace_spans_total", result="exported") == spans)  # noqa: B023 - called before the next one
+            eventually(lambda: network.metrics().value("postroad_trace_spans_total", result="exported") >= spans)  # noqa: B023 - called before the next one
             kill_tracing_process(network)
         eventually(lambda: network.metrics().value("postroad_traces_behind_seconds") == 0)
 

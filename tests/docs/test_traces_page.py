@@ -21,7 +21,7 @@ def test_every_attribute_is_on_the_page() -> None:
 
 
 def test_every_operation_and_event_is_on_the_page() -> None:
-    operations = set(re.findall(r'_common\("(\w+)"', CODE)) | {"invoke", "deliver", "push", "settle", "expire"}
+    operations = set(re.findall(r'_operation\("(\w+)"', CODE)) | {"invoke", "deliver", "push", "settle", "expire"}
     row = re.search(r"`messaging.operation.name` \| all \| (.*) \|", PAGE)
     assert row is not None
     assert operations == set(row[1].split(", "))

@@ -10,11 +10,13 @@ from collections.abc import Iterable
 from functools import lru_cache
 from struct import Struct
 
-from postroad.core.telemetry.span import Attributes, AttributeValue, Span, SpanEvent, SpanLink
+from postroad.core.telemetry.span import Attributes, AttributeValue, Span, SpanEvent, SpanKind, SpanLink
 
 MEDIA_TYPE = "application/x-protobuf"
 STATUS_ERROR = b"\x18\x02"  # Status.code = STATUS_CODE_ERROR
 MAX_CACHED_CHARS = 64
+ID_CHARS = 32
+KINDS = {kind: bytes((0x30, kind)) for kind in SpanKind}
 UNIQUE = frozenset({"messaging.message.id", "messaging.message.conversation_id"})  # values that are not repeated
 
 _TIMES = Struct("<BQBQ").pack
@@ -54,25 +56,39 @@ def _tagged(tag: int, key: str, value: AttributeValue) -> bytes:
 
 
 _cached = lru_cache(maxsize=4_096)(_tagged)
-_lately = lru_cache(maxsize=16)(_tagged)  # the spans of a message follow each other
+_texts = lru_cache(maxsize=4_096)(lambda tag, text: _field(tag, text.encode("utf-8", "replace")))
+
+
+@lru_cache(maxsize=64)
+def _before_id(tag: int, key: str) -> bytes:
+    """Return the bytes of an attribute before its value, a session or transaction ID."""
+    return _tagged(tag, key, "0" * ID_CHARS)[:-ID_CHARS]
+
+
+def _attribute(tag: int, key: str, value: AttributeValue) -> bytes:
+    if key in UNIQUE and type(value) is str:
+        if len(value) == ID_CHARS and value.isascii():
+            return _before_id(tag, key) + value.encode()
+        return _tagged(tag, key, value)
+    if type(value) is str and len(value) > MAX_CACHED_CHARS:
+        return _tagged(tag, key, value)
+    return _cached(tag, key, value)
 
 
 def _attributes(tag: int, attributes: Attributes) -> bytes:
-    return b"".join(
-        [
-            _lately(tag, key, value)
-            if key in UNIQUE or (type(value) is str and len(value) > MAX_CACHED_CHARS)
-            else _cached(tag, key, value)
-            for key, value in attributes
-        ]
-    )
+    return b"".join([_attribute(tag, key, value) for key, value in attributes])
+
+
+_shared = lru_cache(maxsize=4_096)(_attributes)
+
+
+@lru_cache(maxsize=4_096)
+def _after_event_time(name: str, attributes: Attributes) -> bytes:
+    return _field(0x12, name.encode()) + _attributes(0x1A, attributes)
 
 
 def _event(event: SpanEvent) -> bytes:
-    return _field(
-        0x5A,
-        _TIME(0x09, event.at_us * 1_000) + _field(0x12, event.name.encode()) + _attributes(0x1A, event.attributes),
-    )
+    return _field(0x5A, _TIME(0x09, event.at_us * 1_000) + _after_event_time(event.name, event.attributes))
 
 
 def _link(link: SpanLink) -> bytes:
@@ -87,13 +103,16 @@ def encode_span(span: Span) -> bytes:
     if span.parent_id:
         parts += (b"\x22\x08", span.parent_id)
     parts += (
-        _field(0x2A, span.name.encode("utf-8", "replace")),
-        bytes((0x30, span.kind)),
+        _texts(0x2A, span.name),
+        KINDS[span.kind],
         _TIMES(0x39, span.start_us * 1_000, 0x41, span.end_us * 1_000),
+        _shared(0x4A, span.operation),
         _attributes(0x4A, span.attributes),
     )
-    parts += [_event(event) for event in span.events]
-    parts += [_link(link) for link in span.links]
+    if span.events:
+        parts += [_event(event) for event in span.events]
+    if span.links:
+        parts += [_link(link) for link in span.links]
     if span.error:
         parts.append(_field(0x7A, _field(0x12, span.error.encode()) + STATUS_ERROR))
     return _field(0x12, b"".join(parts))

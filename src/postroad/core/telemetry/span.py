@@ -7,6 +7,7 @@ make the same spans.
 from __future__ import annotations
 
 from enum import IntEnum
+from functools import lru_cache
 from hashlib import blake2b
 from typing import NamedTuple
 
@@ -50,8 +51,10 @@ class Span(NamedTuple):
     links: tuple[SpanLink, ...] = ()
     error: str = ""
     state: str = ""  # the poster's tracestate, of a span that continues its trace
+    operation: Attributes = ()  # the first attributes: those that it shares with many spans
 
 
+@lru_cache(maxsize=256)  # each is needed by its own span and by its children
 def make_span_id(entry: int, what: str, ordinal: int = 0) -> bytes:
     """Return the span ID of what entry number ``entry`` records."""
     return blake2b(b"%d.%b.%d" % (entry, what.encode(), ordinal), digest_size=8).digest()

@@ -12,6 +12,7 @@ parties wrote.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from postroad.core.model.ids import delivery_origin
@@ -105,8 +106,9 @@ class SpanBuilder:
             kind=SpanKind.PRODUCER,
             start_us=entry.at_us,
             end_us=entry.at_us,
+            operation=_operation("post", "send", destination),
             attributes=(
-                *_common("post", "send", destination, entry.session, entry.transaction),
+                *_ids(entry.session, entry.transaction),
                 ("messaging.message.body.size", entry.size),
                 ("postroad.sender", self._address_of(entry.shown_sender or entry.sender)),
                 ("postroad.type", entry.type.value),
@@ -137,10 +139,11 @@ class SpanBuilder:
             kind=SpanKind.INTERNAL,
             start_us=stop.entry.at_us,
             end_us=max(stop.entry.at_us, end.at_us),
+            operation=_operation(what, "receive", address),
             attributes=(
-                *_common(what, "receive", address, message.session, message.transaction),
+                *_ids(message.session, message.transaction),
                 ("postroad.state", end.state),
-                ("postroad.attempts", sum(isinstance(entry, DeliveriesLeased) for _, entry in stop.events)),
+                ("postroad.attempts", len([1 for _, entry in stop.events if isinstance(entry, DeliveriesLeased)])),
                 *((("error.type", end.error),) if end.error else ()),
             ),
             events=tuple([event for _, entry in stop.events for event in _describe(entry)][-MAX_EVENTS:]),
@@ -160,11 +163,8 @@ class SpanBuilder:
             kind=SpanKind.CLIENT,
             start_us=entry.at_us - entry.duration_ms * 1_000,
             end_us=entry.at_us,
+            operation=_operation("push", "process", address),
             attributes=(
-                ("messaging.system", "postroad"),
-                ("messaging.operation.name", "push"),
-                ("messaging.operation.type", "process"),
-                ("messaging.destination.name", address),
                 *((("http.response.status_code", entry.status),) if entry.status else ()),
                 *((("error.type", error),) if error else ()),
             ),
@@ -184,7 +184,8 @@ class SpanBuilder:
             kind=SpanKind.CLIENT if end.what == "settle" else SpanKind.INTERNAL,
             start_us=end.at_us,
             end_us=end.at_us,
-            attributes=_common(end.what, "settle", address, message.session, message.transaction),
+            operation=_operation(end.what, "settle", address),
+            attributes=_ids(message.session, message.transaction),
         )
 
     def build_batch(self, seq: int, entry: MessagePosted, root: TraceRoot) -> list[Span]:
@@ -202,8 +203,9 @@ class SpanBuilder:
                 kind=SpanKind.INTERNAL,
                 start_us=min(batch.opened_at_us, entry.at_us),
                 end_us=entry.at_us,
+                operation=_operation("batch", "create", address),
                 attributes=(
-                    *_common("batch", "create", address, entry.session, entry.transaction),
+                    *_ids(entry.session, entry.transaction),
                     ("messaging.batch.message_count", batch.count),
                     ("postroad.batch", batch.id),
                 ),
@@ -222,8 +224,9 @@ class SpanBuilder:
                 kind=SpanKind.INTERNAL,
                 start_us=entry.at_us,
                 end_us=entry.at_us,
+                operation=_operation("refuse", "send"),
                 attributes=(
-                    *_common("refuse", "send", "", entry.session, entry.transaction),
+                    *_ids(entry.session, entry.transaction),
                     ("error.type", code),
                 ),
                 error=code,
@@ -244,8 +247,9 @@ class SpanBuilder:
             kind=SpanKind.PRODUCER,
             start_us=entry.at_us,
             end_us=entry.at_us,
+            operation=_operation("refuse", "send"),
             attributes=(
-                *_common("refuse", "send", "", entry.session, entry.session),
+                *_ids(entry.session, entry.session),
                 ("messaging.message.body.size", entry.size),
                 ("error.type", entry.code),
             ),
@@ -286,16 +290,19 @@ def _find_end(stop: TracedStop) -> StopEnd:
     return StopEnd(0, last_us, "waiting")
 
 
-def _common(what: str, type: str, destination: str, session: str, transaction: str) -> Attributes:
+@lru_cache(maxsize=4_096)
+def _operation(what: str, type: str, destination: str = "") -> Attributes:
     named: Attributes = (("messaging.destination.name", destination),) if destination else ()
     return (
         ("messaging.system", "postroad"),
         ("messaging.operation.name", what),
         ("messaging.operation.type", type),
         *named,
-        ("messaging.message.id", session),
-        ("messaging.message.conversation_id", transaction),
     )
+
+
+def _ids(session: str, transaction: str) -> Attributes:
+    return ("messaging.message.id", session), ("messaging.message.conversation_id", transaction)
 
 
 def _cause_of(entry: MessagePosted) -> bytes:

@@ -104,9 +104,7 @@ async def open_network(
         token_key = load_token_key(settings.data, settings.secret)
         network = _build_network(settings, store, clock, randomness, token_key, metrics)
         await network.configuration.load()
-        network.vault = await open_vault(settings, network, stack)
-        network.token_keys = await open_token_ring(settings, network, token_key, store.leads)
-        secrets = NetworkSecrets(open_operator_secrets(settings), network.vault)
+        secrets = await _open_secrets(settings, network, token_key, store, stack)
         await network.quota.open()
         stack.push_async_callback(network.quota.close)
         operator_key = await ensure_operator(network, settings.data)
@@ -115,10 +113,7 @@ async def open_network(
         _start_housekeeping(settings, network, store, secrets, stack, stopping)
         engines = host_services(settings, network, stack)
         start_batchers(settings, network, store.leads, stack)
-        tracing = None
-        if settings.traces_to:
-            job = build_job(settings, JOURNAL_FOLDER, INDEX_FILE)
-            tracing = await start_tracing(settings, job, network, store, stack)
+        tracing = await _start_tracing(settings, network, store, stack)
         own_address = OwnAddress(settings)
         partners = build_as2_partners(secrets, own_address)
         pusher = start_pushing(settings, network, secrets, partners, stack)
@@ -145,6 +140,22 @@ async def open_network(
             gauges=_open_gauges(settings, network, store, stack),
             tracing=tracing,
         )
+
+
+async def _open_secrets(
+    settings: Settings, network: Network, token_key: bytes, store: Store, stack: AsyncExitStack
+) -> NetworkSecrets:
+    network.vault = await open_vault(settings, network, stack)
+    network.token_keys = await open_token_ring(settings, network, token_key, store.leads)
+    return NetworkSecrets(open_operator_secrets(settings), network.vault)
+
+
+async def _start_tracing(
+    settings: Settings, network: Network, store: Store, stack: AsyncExitStack
+) -> TracingProcess | None:
+    if not settings.traces_to:
+        return None
+    return await start_tracing(settings, build_job(settings, JOURNAL_FOLDER, INDEX_FILE), network, store, stack)
 
 
 def _build_network(

@@ -61,6 +61,11 @@ def delivery_number(seq: int, ordinal: int) -> int:
     return seq << 16 | ordinal
 
 
+def delivery_entry(number: int) -> int:
+    """Return the number of the journal entry that queued a delivery."""
+    return number >> 16
+
+
 def delivery_origin(number: int) -> tuple[int, int]:
     """Return the journal entry and the ordinal that a delivery number contains."""
     return number >> 16, number & 0xFFFF

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections import OrderedDict, deque
 from collections.abc import Mapping, Sequence
 
-from postroad.core.model.ids import delivery_origin
+from postroad.core.model.ids import delivery_entry, delivery_origin
 from postroad.core.model.journal import (
     DeliveriesAcknowledged,
     DeliveriesLeased,
@@ -77,7 +77,7 @@ class RecentRecords:
         return [
             number
             for number in numbers
-            if type(post := known(number >> 16)) is not bytes or read_post_time(post) < since_us
+            if type(post := known(delivery_entry(number))) is not bytes or read_post_time(post) < since_us
         ]
 
     def read(self, seq: int, entry: Entry) -> None:
@@ -87,7 +87,7 @@ class RecentRecords:
         numbers = list_deliveries(entry)
         is_kept = False
         for number in numbers:
-            record = self._records.get(number >> 16)
+            record = self._records.get(delivery_entry(number))
             if type(record) is bytes:
                 is_kept = True
             elif record is not None:
@@ -143,8 +143,8 @@ class RecentRecords:
             seq, entry, numbers = self._unsorted.popleft()
             self._weight -= len(numbers)
             for number in numbers:
-                if type(self._records.get(number >> 16)) is bytes:
-                    self._note(self._events.setdefault(number >> 16, {}), number, seq, entry)
+                if type(self._records.get(delivery_entry(number))) is bytes:
+                    self._note(self._events.setdefault(delivery_entry(number), {}), number, seq, entry)
 
     def _note(self, events: Events, number: int, seq: int, entry: Entry) -> None:
         known = events.setdefault(number & 0xFFFF, [])

@@ -187,8 +187,8 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
     second = back_up(Served(data=shared), tmp_path / "second", *store)
     told = succeeded("backup", "verify", tmp_path / "second", "--restore", "--data", shared, *store)
     assert f"{second['entries']} entries, complete and unchanged" in told
-    succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost", "--no-secrets")
-    (tmp_path / "local/token.secret").write_text(secret)
+    succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost")
+    assert (tmp_path / "local/token.secret").read_text() == secret
     with served(tmp_path / "local") as local, local.client(SELLER) as seller:
         assert len(seller.poll(10, wait_s=10)) == 1
     refused = postroad("restore", folder, "--to-postgres", postgres_database)

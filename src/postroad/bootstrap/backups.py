@@ -18,11 +18,18 @@ from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_e
 from postroad.adapters.journal.backup.from_segments import BackupProgress, SegmentBackup
 from postroad.adapters.journal.backup.from_table import TableBackup
 from postroad.adapters.journal.backup.manifest import BackupManifest
-from postroad.adapters.journal.backup.secret_files import PLAIN, SEALED, SecretCopies, remove_unlisted_secrets
+from postroad.adapters.journal.backup.secret_files import (
+    NONE,
+    PLAIN,
+    SEALED,
+    SecretCopies,
+    remove_unlisted_secrets,
+)
 from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
+from postroad.bootstrap.secret_backups import open_store_reader, require_master_keys
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.core.identity.sealing import SealingKeys
@@ -70,8 +77,9 @@ class NetworkBackup:
     async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
         """Bring the backup up to date, and note the success in the data folder."""
         with self._explain_errors():
-            described = self._secrets.write(self._described())
+            described = await self._secrets.write(self._described())
             await self._copy(described, on_progress)
+            described = await self._secrets.write(described)  # with what was set while the journal was copied
             self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
             remove_unlisted_secrets(self._folder.path, self.manifest)
         self.note_success()
@@ -81,7 +89,7 @@ class NetworkBackup:
         """Copy what is new, if anything; returns whether the backup has changed."""
         before = self.manifest
         with self._explain_errors():
-            described = self._secrets.write(self._described()) if with_secrets else self._described()
+            described = await self._secrets.write(self._described()) if with_secrets else self._described()
             await self._copy(described, lambda progress: None)
             if described.secret_files != self.manifest.secret_files:
                 self._folder.commit(described.with_segments(self.manifest.segments))
@@ -146,7 +154,17 @@ async def open_backup(
             source = SegmentBackup(_require_journal(settings), folder)
             stack.callback(source.close)
             network = source.open()
-        copies = SecretCopies(settings.data, path, keys, mode)
+        read_stores = await open_store_reader(settings, stack)
+        if mode != NONE:
+            await require_master_keys(await read_stores(), keys)
+        copies = SecretCopies(
+            data=settings.data,
+            target=path,
+            keys=keys,
+            mode=mode,
+            read_stores=read_stores,
+            token_secret=settings.secret,
+        )
         yield NetworkBackup(
             folder=folder, source=source, secrets=copies, network=network, settings=settings, clock=clock
         )

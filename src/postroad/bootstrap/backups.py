@@ -85,11 +85,15 @@ class NetworkBackup:
         self.note_success()
         return self.manifest
 
-    async def extend(self, *, with_secrets: bool) -> bool:
-        """Copy what is new, if anything; returns whether the backup has changed."""
+    async def extend(self) -> bool:
+        """Copy what is new, unless the last commit is less than a second ago; returns whether the backup has changed."""
+        if not self._folder.is_commit_due:
+            return False
         before = self.manifest
         with self._explain_errors():
-            described = await self._secrets.write(self._described()) if with_secrets else self._described()
+            described = self._described()
+            if self._secrets.is_due:
+                described = await self._secrets.write(described)
             await self._copy(described, lambda progress: None)
             if described.secret_files != self.manifest.secret_files:
                 self._folder.commit(described.with_segments(self.manifest.segments))

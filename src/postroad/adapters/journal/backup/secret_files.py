@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import time
 from collections.abc import Awaitable, Callable
 from contextlib import closing
 from hashlib import sha256
@@ -29,6 +30,7 @@ SECRET_STORES = ("secrets.sqlite",)  # SQLite files whose contents are sealed
 SEALED, PLAIN, NONE = "sealed", "plain", "none"
 CONTEXT = "backup.secrets"
 BUSY_TIMEOUT_MS = 10_000
+COMPARE_EVERY_S = 0.75
 
 SecretContents = dict[str, bytes]  # by the path in the data folder
 ReadStores = Callable[[], Awaitable[SecretContents]]
@@ -85,9 +87,16 @@ class SecretCopies:
         self._read_stores = read_stores
         self._token_secret = token_secret
         self._written: dict[str, bytes] | None = None  # digests of what was written
+        self._compared_at = 0.0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether it is long enough ago that a follower compared the secrets with what was written."""
+        return time.monotonic() - self._compared_at >= COMPARE_EVERY_S
 
     async def write(self, manifest: BackupManifest) -> BackupManifest:
         """Write the secrets if they differ from what was written before; returns the manifest that lists them."""
+        self._compared_at = time.monotonic()
         secrets, stores = await self._collect()
         digests = {name: sha256(text).digest() for name, text in (secrets | stores).items()}
         if digests == self._written:

@@ -190,8 +190,8 @@ async def test_a_wrong_master_key_is_named_also_if_only_the_store_is_sealed(
         done = await asyncio.to_thread(postroad, "restore", backup, *target, *WRONG_WORDS)
         assert (done.returncode, "add the missing key to master_key_file" in done.stderr) == (1, True), done.stderr
     assert not (tmp_path / "one").exists()
-    target = ("--to-postgres", postgres_database, "--nothing-lost")
-    await asyncio.to_thread(succeeded, "restore", backup, *target, *KEY_WORDS)  # the failed one has left nothing
+    into = ("--to-postgres", postgres_database, "--nothing-lost")
+    await asyncio.to_thread(succeeded, "restore", backup, *into, *KEY_WORDS)  # the failed one has left nothing
 
 
 async def test_a_restore_to_before_a_rotation_signs_new_deliveries_with_the_new_key(

@@ -29,6 +29,7 @@ from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
+from postroad.bootstrap.backup_level import LevelReader
 from postroad.bootstrap.secret_backups import open_store_reader, require_master_keys
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import JOURNAL_FOLDER
@@ -69,6 +70,7 @@ class NetworkBackup:
         self._network = network
         self._settings = settings
         self._clock = clock
+        self._level = LevelReader(settings, clock)
 
     @property
     def manifest(self) -> BackupManifest:
@@ -77,7 +79,7 @@ class NetworkBackup:
     async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
         """Bring the backup up to date, and note the success in the data folder."""
         with self._explain_errors():
-            described = await self._secrets.write(self._described())
+            described = await self._secrets.write(await self._describe())
             await self._copy(described, on_progress)
             described = await self._secrets.write(described)  # with what was set while the journal was copied
             self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
@@ -91,7 +93,7 @@ class NetworkBackup:
             return False
         before = self.manifest
         with self._explain_errors():
-            described = self._described()
+            described = await self._describe()
             if self._secrets.is_due:
                 described = await self._secrets.write(described)
             await self._copy(described, lambda progress: None)
@@ -118,13 +120,16 @@ class NetworkBackup:
                 on_progress(progress)
                 await asyncio.sleep(0)  # a signal may end it between two segments
 
-    def _described(self) -> BackupManifest:
+    async def _describe(self) -> BackupManifest:
         """Return the manifest as the next commit has it, with the segments of the last one."""
-        return self._stamped(
-            msgspec.structs.replace(
-                self.manifest, network=self._network, acceptance=self._settings.acceptance, version=__version__
-            )
+        described = msgspec.structs.replace(
+            self.manifest,
+            network=self._network,
+            acceptance=self._settings.acceptance,
+            version=__version__,
+            level=await self._level.read() or self.manifest.level,
         )
+        return self._stamped(described)
 
     def _stamped(self, manifest: BackupManifest) -> BackupManifest:
         now = datetime.fromtimestamp(self._clock.now_us() // 1_000_000, UTC)

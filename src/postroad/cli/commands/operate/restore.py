@@ -24,6 +24,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.framework.settings import gather_settings
 from postroad.cli.input.message_options import parse_moment
 from postroad.core.identity.signed_head import head_text
+from postroad.core.model.level import NetworkLevel, require_readable
 from postroad.errors import Misconfigured
 from postroad.ports import JournalHead
 
@@ -76,6 +77,7 @@ def restore(
     if nothing_lost and until:
         raise click.UsageError("--nothing-lost restores everything; leave out --until")
     contents = BackupContents(folder)
+    require_readable(NetworkLevel(level=contents.manifest.level))
     plan = RestorePlan(
         contents=contents,
         cut=_find_cut(out, contents, until),

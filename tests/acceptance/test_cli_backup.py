@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from postroad.core.model.level import NEWEST
 from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
@@ -53,6 +54,13 @@ def back_up(network: Served, folder: Path, *words: str | Path) -> dict[str, Any]
     return result
 
 
+def doctors_backup(data: Path) -> list[str]:
+    """Return state and detail of what `postroad doctor` finds about backups."""
+    done = postroad("doctor", "--data", data, "--json")
+    [found] = [one for one in json.loads(done.stdout) if one["what"] == "backup"]
+    return [found["state"], found["detail"]]
+
+
 def modes(folder: Path) -> dict[str, str]:
     return {
         str(path.relative_to(folder)): oct(path.stat().st_mode & 0o777)
@@ -76,6 +84,9 @@ def test_back_up_verify_and_restore_beside_the_running_server(network: Served, t
         assert f"{second['entries']} entries, complete and unchanged\nhead {second['head']}" in told
         assert "4 deliveries wait" in told
         assert "not compared" not in told
+    assert json.loads((folder / "backup.json").read_text())["level"] == NEWEST
+    made = f"less than 2 minutes ago up to entry {second['entries']}"
+    assert doctors_backup(network.data) == ["ok", f"last backup {made} in {folder}, verified {made}"]
     status = json.loads((network.data / "backup-status.json").read_text())
     assert status["backup"]["entry"] == status["verify"]["entry"] == second["entries"]
     assert status["backup"]["folder"] == str(folder)
@@ -152,6 +163,17 @@ def test_restore_to_an_entry_or_a_time(running: Served, tmp_path: Path) -> None:
 
 
 @pytest.mark.req("O6")
+def test_a_backup_of_a_later_network_level_is_not_restored(running: Served, tmp_path: Path) -> None:
+    folder = tmp_path / "backup"
+    back_up(running, folder)
+    manifest = json.loads((folder / "backup.json").read_text())
+    (folder / "backup.json").write_text(json.dumps(manifest | {"level": NEWEST + 1}))
+    done = postroad("restore", folder, "--to", tmp_path / "none")
+    assert (done.returncode, f"at level {NEWEST + 1}, which needs a later version" in done.stderr) == (1, True)
+    assert not (tmp_path / "none").exists()
+
+
+@pytest.mark.req("O6")
 def test_restore_overwrites_nothing(running: Served, tmp_path: Path) -> None:
     folder = tmp_path / "backup"
     back_up(running, folder)
@@ -191,8 +213,8 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
     second = back_up(Served(data=shared), tmp_path / "second", *store)
     told = succeeded("backup", "verify", tmp_path / "second", "--restore", "--data", shared, *store)
     assert f"{second['entries']} entries, complete and unchanged" in told
-    succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost", "--no-secrets")
-    (tmp_path / "local/token.secret").write_text(secret)
+    succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost")
+    assert (tmp_path / "local/token.secret").read_text() == secret
     with served(tmp_path / "local") as local, local.client(SELLER) as seller:
         assert len(seller.poll(10, wait_s=10)) == 1
     refused = postroad("restore", folder, "--to-postgres", postgres_database)

@@ -18,11 +18,19 @@ from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_e
 from postroad.adapters.journal.backup.from_segments import BackupProgress, SegmentBackup
 from postroad.adapters.journal.backup.from_table import TableBackup
 from postroad.adapters.journal.backup.manifest import BackupManifest
-from postroad.adapters.journal.backup.secret_files import PLAIN, SEALED, SecretCopies, remove_unlisted_secrets
+from postroad.adapters.journal.backup.secret_files import (
+    NONE,
+    PLAIN,
+    SEALED,
+    SecretCopies,
+    remove_unlisted_secrets,
+)
 from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
+from postroad.bootstrap.backup_level import LevelReader
+from postroad.bootstrap.secret_backups import open_store_reader, require_master_keys
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.core.identity.sealing import SealingKeys
@@ -62,6 +70,7 @@ class NetworkBackup:
         self._network = network
         self._settings = settings
         self._clock = clock
+        self._level = LevelReader(settings, clock)
 
     @property
     def manifest(self) -> BackupManifest:
@@ -70,18 +79,23 @@ class NetworkBackup:
     async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
         """Bring the backup up to date, and note the success in the data folder."""
         with self._explain_errors():
-            described = self._secrets.write(self._described())
+            described = await self._secrets.write(await self._describe())
             await self._copy(described, on_progress)
+            described = await self._secrets.write(described)  # with what was set while the journal was copied
             self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
             remove_unlisted_secrets(self._folder.path, self.manifest)
         self.note_success()
         return self.manifest
 
-    async def extend(self, *, with_secrets: bool) -> bool:
-        """Copy what is new, if anything; returns whether the backup has changed."""
+    async def extend(self) -> bool:
+        """Copy what is new, unless the last commit is less than a second ago; returns whether the backup has changed."""
+        if not self._folder.is_commit_due:
+            return False
         before = self.manifest
         with self._explain_errors():
-            described = self._secrets.write(self._described()) if with_secrets else self._described()
+            described = await self._describe()
+            if self._secrets.is_due:
+                described = await self._secrets.write(described)
             await self._copy(described, lambda progress: None)
             if described.secret_files != self.manifest.secret_files:
                 self._folder.commit(described.with_segments(self.manifest.segments))
@@ -106,13 +120,16 @@ class NetworkBackup:
                 on_progress(progress)
                 await asyncio.sleep(0)  # a signal may end it between two segments
 
-    def _described(self) -> BackupManifest:
+    async def _describe(self) -> BackupManifest:
         """Return the manifest as the next commit has it, with the segments of the last one."""
-        return self._stamped(
-            msgspec.structs.replace(
-                self.manifest, network=self._network, acceptance=self._settings.acceptance, version=__version__
-            )
+        described = msgspec.structs.replace(
+            self.manifest,
+            network=self._network,
+            acceptance=self._settings.acceptance,
+            version=__version__,
+            level=await self._level.read() or self.manifest.level,
         )
+        return self._stamped(described)
 
     def _stamped(self, manifest: BackupManifest) -> BackupManifest:
         now = datetime.fromtimestamp(self._clock.now_us() // 1_000_000, UTC)
@@ -146,7 +163,17 @@ async def open_backup(
             source = SegmentBackup(_require_journal(settings), folder)
             stack.callback(source.close)
             network = source.open()
-        copies = SecretCopies(settings.data, path, keys, mode)
+        read_stores = await open_store_reader(settings, stack)
+        if mode != NONE:
+            await require_master_keys(await read_stores(), keys)
+        copies = SecretCopies(
+            data=settings.data,
+            target=path,
+            keys=keys,
+            mode=mode,
+            read_stores=read_stores,
+            token_secret=settings.secret,
+        )
         yield NetworkBackup(
             folder=folder, source=source, secrets=copies, network=network, settings=settings, clock=clock
         )

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from postroad.adapters.desk.shared import PACKAGE as DESK_PACKAGE
-from postroad.adapters.desk.shared_rebuild import Replay
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.secret_files import SecretContents, read_secrets, write_private
 from postroad.adapters.journal.backup.to_segments import UNFINISHED_JOURNAL, restore_journal
@@ -18,8 +17,11 @@ from postroad.adapters.journal.backup.to_table import restore_table
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_schema import migrate
 from postroad.adapters.journal.segments import RealFiles, SegmentSettings
+from postroad.adapters.secret_store.postgres import PART as SECRETS_PART
+from postroad.adapters.secret_store.statements import PACKAGE as SECRETS_PACKAGE
 from postroad.bootstrap.backups import load_master_keys
 from postroad.bootstrap.restore_entries import RestoreEntries
+from postroad.bootstrap.secret_backups import RestoredTables, require_master_keys, rewind_store
 from postroad.bootstrap.settings import FILE, Settings
 from postroad.errors import Misconfigured
 from postroad.ports import Clock, JournalHead
@@ -52,8 +54,7 @@ async def restore_into_folder(
     plan: RestorePlan, settings: Settings, clock: Clock, on_progress: Callable[[int], None]
 ) -> JournalHead:
     """Restore journal and secrets into the data folder of the settings, which must be empty; returns the journal's head."""
-    require_empty_folder(settings.data)
-    secrets = open_secrets(plan, settings) if plan.with_secrets else {}
+    secrets = await open_secrets(plan, settings, clock)
     # First, so that an interrupted restore is recognised.
     RealFiles().make_directory(settings.data / UNFINISHED_JOURNAL)
     write_secrets(settings.data, secrets)
@@ -68,29 +69,41 @@ async def restore_into_folder(
 
 
 async def restore_into_postgres(
-    plan: RestorePlan, dsn: str, clock: Clock, on_progress: Callable[[int], None]
+    plan: RestorePlan, dsn: str, clock: Clock, on_progress: Callable[[int], None], stored_secrets: bytes = b""
 ) -> JournalHead:
-    """Restore the journal and the desk's tables into an empty database; returns the journal's head."""
+    """Restore the journal, the desk's tables and the secret store into an empty database; returns the journal's head."""
     journal = await PostgresJournal.open(dsn)
     try:
         async with journal.connections.use() as connection:
             await migrate(connection, "desk", DESK_PACKAGE)
+            await migrate(connection, SECRETS_PART, SECRETS_PACKAGE)
         return await restore_table(
             plan.contents,
             journal,
             plan.cut,
             recorder=plan.recorder(clock),
-            replay=Replay(),
+            replay=RestoredTables(stored_secrets),
             on_progress=on_progress,
         )
     finally:
         await journal.close()
 
 
-def open_secrets(plan: RestorePlan, settings: Settings) -> SecretContents:
-    """Return the backup's secrets, for the data folder of the settings, which must be empty."""
-    require_empty_folder(settings.data)
-    return read_secrets(plan.contents.path, plan.contents.manifest, load_master_keys(settings))
+async def open_secrets(
+    plan: RestorePlan, settings: Settings, clock: Clock, *, only_stores: bool = False
+) -> SecretContents:
+    """Return the backup's secrets as the restored network has them; none if the plan leaves them out.
+
+    They are for the data folder of the settings, which must be empty; ``only_stores``: there is no data folder.
+    """
+    if not only_stores:
+        require_empty_folder(settings.data)
+    if not plan.with_secrets:
+        return {}
+    keys = load_master_keys(settings)
+    secrets = read_secrets(plan.contents.path, plan.contents.manifest, keys, only_stores=only_stores)
+    await require_master_keys(secrets, keys)
+    return secrets if plan.nothing_lost else await rewind_store(secrets, plan.cut, clock.now_us())
 
 
 def write_secrets(data: Path, secrets: SecretContents) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from postroad.adapters.journal.backup.status import STATUS_FILE
-from postroad.bootstrap.backup_age import find_old_backups
+from postroad.bootstrap.backup_age import describe_backups, find_old_backups
 from postroad.bootstrap.notifications import build_machine_sources, expiry_condition, find_low_disk
 from postroad.bootstrap.secrets import open_operator_secrets
 from postroad.bootstrap.settings import Settings, read_settings
@@ -65,6 +65,23 @@ def test_old_backups_and_verifications(tmp_path: Path) -> None:
     assert found(backup=1, verify=193) == ["verify.old"]
     (tmp_path / STATUS_FILE).write_text("damaged")
     assert find_old_backups(tmp_path, EPOCH_US) == []
+
+
+def test_the_ages_of_backups_in_words(tmp_path: Path) -> None:
+    def told(**seconds: int) -> tuple[bool, str]:
+        ages = {what: {"at": NOW_S - age, "entry": 7, "folder": "/backup"} for what, age in seconds.items()}
+        (tmp_path / STATUS_FILE).write_text(json.dumps(ages))
+        return describe_backups(tmp_path, EPOCH_US)
+
+    none = "no backup by `postroad backup` on this machine; another node or tool may make them"
+    assert told() == (False, none)
+    made = "last backup less than 2 minutes ago up to entry 7 in /backup"
+    assert told(backup=119) == (False, f"{made}, never verified; run `postroad backup verify`")
+    assert told(backup=0, verify=120) == (False, f"{made}, verified 2 minutes ago up to entry 7")
+    is_old, text = told(backup=47 * HOUR_S, verify=48 * HOUR_S)
+    limits = "a backup is too old after 26 hours, a verification after 8 days"
+    made = "last backup 47 hours ago up to entry 7 in /backup"
+    assert (is_old, text) == (True, f"{made}, verified 2 days ago up to entry 7; {limits}")
 
 
 async def test_all_sources_of_a_network_work_and_name_events_of_the_catalog(tmp_path: Path) -> None:

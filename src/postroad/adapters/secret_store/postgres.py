@@ -5,7 +5,7 @@ Rule: a commit is durable before a call returns, so the journal never records a 
 
 from __future__ import annotations
 
-from postroad.adapters.journal.postgres_connections import ConnectionPool
+from postroad.adapters.journal.postgres_connections import Connection, ConnectionPool
 from postroad.adapters.journal.postgres_schema import migrate
 from postroad.adapters.secret_store.statements import PACKAGE, POSTGRES_SQL, Rows, SqlSecretStore, Statement
 
@@ -42,3 +42,19 @@ class PostgresSecretStore(SqlSecretStore):
 
     async def close(self) -> None:
         await self._connections.close()
+
+
+class SecretStoreOnConnection(SqlSecretStore):
+    """The store's tables on one connection, in the transaction that its owner has begun."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def _run(self, *statements: Statement) -> Rows:
+        rows: Rows = []
+        for name, parameters in statements:
+            rows = list(await self._connection.fetch(POSTGRES_SQL[name], *parameters))
+        return rows
+
+    async def close(self) -> None:
+        """The connection is its owner's."""

@@ -44,6 +44,22 @@ class SqliteSecretStore(SqlSecretStore):
             raise Misconfigured([f"{path}: cannot be opened: {error}; restore it from a backup"]) from error
         return cls(path, connection)
 
+    @classmethod
+    def open_in_memory(cls, data: bytes = b"") -> SqliteSecretStore:
+        """Open an empty store in memory, or a copy of a store with the contents of its file."""
+        path, connection = Path(":memory:"), apsw.Connection(":memory:")
+        try:
+            if data:
+                connection.deserialize("main", data)
+            _migrate(connection, path)
+        except apsw.Error as error:
+            raise Misconfigured([f"{FILE}: it is not a store of secrets: {error}; use another copy of it"]) from error
+        return cls(path, connection)
+
+    def serialize(self) -> bytes:
+        """Return the contents of the store's file."""
+        return self._connection.serialize("main")
+
     async def _run(self, *statements: Statement) -> Rows:
         async with self._lock:
             return await asyncio.to_thread(self._run_now, statements)

@@ -71,3 +71,25 @@ def _retirement(keys: Sequence[StoredTokenKey], now: RingSituation) -> RingStep 
     if now.oldest_open_seq is not None and now.oldest_open_seq < needed_to:
         return None
     return RingStep(RingStepKind.RETIRE, oldest)
+
+
+def rewind(keys: Sequence[StoredTokenKey], cut: int, now_us: int) -> list[StoredTokenKey]:
+    """Return the keys as they must be when the journal is restored and ``cut`` is its last entry again.
+
+    Deliveries up to the cut keep their keys. All later ones get their tokens from the newest key that has signed, at once: the
+    rotation was made for a reason, and the entry numbers in the ring are of entries that do not exist any more. Keys between
+    the two have no deliveries, and are removed.
+    """
+    later = [key for key in keys if key.from_seq is not None and key.from_seq > cut]
+    kept = [_end_overlap(key, cut) for key in keys if key not in later]
+    if not later:
+        return kept
+    newest = later[-1]._replace(from_seq=cut + 1, signs_at_us=now_us, overlap_to_seq=cut)
+    return sorted([*kept, newest], key=lambda key: (key.added_at_us, key.id))
+
+
+def _end_overlap(key: StoredTokenKey, cut: int) -> StoredTokenKey:
+    """End an overlap at the cut if it ended later; one that has no end yet is settled by the running network."""
+    if key.overlap_to_seq is None:
+        return key
+    return key._replace(overlap_to_seq=min(key.overlap_to_seq, cut))

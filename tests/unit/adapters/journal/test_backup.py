@@ -419,3 +419,33 @@ async def test_the_backup_is_not_for_everyone(tmp_path: Path) -> None:
     await journal.close()
     for path in [tmp_path / "backup/journal", *(tmp_path / "backup").rglob("*.seg")]:
         assert path.stat().st_mode & 0o007 == 0
+
+
+class CountedCommits(UnsyncedFiles):
+    """Counts how often the manifest is replaced."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.commits = 0
+
+    def rename(self, old: Path, new: Path) -> None:
+        self.commits += new.name == "backup.json"
+        super().rename(old, new)
+
+
+@pytest.mark.req("O6")
+async def test_the_manifest_is_not_replaced_for_each_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It lists every segment, so one commit for each would write their square."""
+    journal = open_small(tmp_path / "journal")
+    await fill(journal, Random(9), 60)
+    await journal.close()
+    files = CountedCommits()
+    monkeypatch.setattr("postroad.adapters.journal.backup.folder.COMMIT_EVERY_S", 3_600.0)
+    manifest = back_up(tmp_path / "journal", tmp_path / "backup", files)
+    assert (files.commits, len(manifest.segments) > 5, faults(tmp_path / "backup")) == (1, True, [])
+    back_up(tmp_path / "journal", tmp_path / "backup", files)
+    assert files.commits == 1, "nothing was new"
+    files.commits = 0
+    monkeypatch.setattr("postroad.adapters.journal.backup.folder.COMMIT_EVERY_S", 0.0)
+    back_up(tmp_path / "journal", tmp_path / "slow", files)
+    assert files.commits == len(manifest.segments)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.core.identity.token_ring import RingSituation, RingStepKind, is_in_progress, next_step
+from postroad.core.identity.token_ring import RingSituation, RingStepKind, is_in_progress, next_step, rewind
 from postroad.core.identity.tokens import TokenKey, Tokens
 from postroad.core.model import ids
 from postroad.core.model.stored_secrets import StoredTokenKey
@@ -110,3 +110,29 @@ def test_an_old_key_is_kept_as_long_as_a_delivery_of_it_is_open() -> None:
     assert next_step(keys, situation(11_100, oldest=None)) == (RingStepKind.RETIRE, BASE_KEY)
     assert next_step(keys[1:], situation(99_999)) is None
     assert next_step([], situation(99_999)) is None
+
+
+SIGNED = ADDED._replace(from_seq=501, signs_at_us=1_100, overlap_to_seq=510)
+
+
+def test_a_cut_before_a_rotation_makes_its_key_sign_at_once() -> None:
+    moved = SIGNED._replace(from_seq=301, signs_at_us=9_000, overlap_to_seq=300)
+    assert rewind([BASE_KEY, SIGNED], 300, 9_000) == [BASE_KEY, moved]
+    assert rewind([BASE_KEY, moved], 300, 9_000) == [BASE_KEY, moved]
+    assert rewind([SIGNED], 300, 9_000) == [moved]  # the key before is retired
+
+
+def test_a_cut_after_a_rotation_changes_no_key_but_its_overlap() -> None:
+    assert rewind([BASE_KEY, SIGNED], 600, 9_000) == [BASE_KEY, SIGNED]
+    assert rewind([BASE_KEY, SIGNED], 505, 9_000) == [BASE_KEY, SIGNED._replace(overlap_to_seq=505)]
+    unsettled = SIGNED._replace(overlap_to_seq=None)
+    assert rewind([BASE_KEY, unsettled, ADDED], 505, 9_000) == [BASE_KEY, unsettled, ADDED]
+
+
+def test_a_cut_before_two_rotations_leaves_only_the_newest_key() -> None:
+    """Otherwise a key in between would sign after the newest one, and be retired before its deliveries have ended."""
+    newest = StoredTokenKey("newest", b"n", 2_000, 801, 2_000, 801)
+    kept = rewind([BASE_KEY, SIGNED, newest], 300, 9_000)
+    assert kept == [BASE_KEY, newest._replace(from_seq=301, signs_at_us=9_000, overlap_to_seq=300)]
+    announced = ADDED._replace(id="announced", added_at_us=3_000)
+    assert rewind([BASE_KEY, SIGNED, newest, announced], 300, 9_000) == [*kept, announced]

@@ -65,7 +65,7 @@ class SegmentBackup:
         return network
 
     def copy(self, manifest: BackupManifest) -> Iterator[BackupProgress]:
-        """Copy everything that is durable now; the backup is committed after each segment."""
+        """Copy everything that is durable now; the backup is committed about once a second, and at the end."""
         durable_seq = self._read_durable_mark()
         if durable_seq < manifest.entries:
             raise other_history_error(self._folder)
@@ -73,6 +73,7 @@ class SegmentBackup:
             try:
                 yield from self._copy_due(manifest, durable_seq)
             except FileNotFoundError:  # retention has replaced a segment since the listing
+                self._folder.remove_unfinished()
                 manifest = self._folder.manifest
                 continue
             return
@@ -93,20 +94,23 @@ class SegmentBackup:
     def _copy_due(self, manifest: BackupManifest, durable_seq: int) -> Iterator[BackupProgress]:
         segments = list_segments(self._files.names(self._source))
         for due in find_due_segments(segments, durable_seq, manifest):
-            manifest = manifest.with_segments([self._copy_segment(due)])
-            self._folder.commit(manifest)
+            manifest = manifest.with_segments([self._copy_segment(due, manifest)])
+            if self._folder.is_commit_due:
+                self._folder.commit(manifest)
             yield BackupProgress(manifest.entries, durable_seq, self._copied_bytes)
+        if manifest.segments != self._folder.manifest.segments:
+            self._folder.commit(manifest)
 
-    def _copy_segment(self, due: DueSegment) -> BackupSegment:
+    def _copy_segment(self, due: DueSegment, manifest: BackupManifest) -> BackupSegment:
         path = self._source / due.name.name
         source = OpenSegment.open(self._files, path)
         if source is None:
             _refuse_damage(path, 0, due.name.first_seq)
         try:
-            before = self._head_before(due.name.first_seq)
+            before = _head_before(due.name.first_seq, manifest)
             if before is not None and source.header.before != before:
                 _refuse_damage(path, 0, due.name.first_seq)
-            known = self._folder.manifest.find(due.name.first_seq)
+            known = manifest.find(due.name.first_seq)
             if due.is_followed and known is None:
                 linked = self._link(source, due)
                 if linked is not None:
@@ -114,11 +118,6 @@ class SegmentBackup:
             return self._extend(self._writer(source, due, known), source, due)
         finally:
             source.close()
-
-    def _head_before(self, first_seq: int) -> JournalHead | None:
-        """Return the backup's head before a segment, as far as the backup has got."""
-        segments = self._folder.manifest.segments
-        return next((one.head for one in segments if one.last == first_seq - 1), None)
 
     def _link(self, source: OpenSegment, due: DueSegment) -> BackupSegment | None:
         """Give the sealed segment a name in the backup; None where the file systems do not support it."""
@@ -177,6 +176,11 @@ class SegmentBackup:
         else:
             self._growing = writer
         return done
+
+
+def _head_before(first_seq: int, manifest: BackupManifest) -> JournalHead | None:
+    """Return the backup's head before a segment, as far as the backup has got."""
+    return next((one.head for one in manifest.segments if one.last == first_seq - 1), None)
 
 
 def _checked_groups(

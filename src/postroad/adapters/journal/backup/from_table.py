@@ -25,7 +25,6 @@ from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import JournalHead
 
 SEGMENT_BYTES = 64 << 20
-COMMIT_EVERY_BYTES = 16 << 20
 
 
 class TableBackup:
@@ -54,7 +53,7 @@ class TableBackup:
         return network
 
     async def copy(self, manifest: BackupManifest) -> AsyncIterator[BackupProgress]:
-        """Copy everything up to the head as it is now; the backup is committed every 16 MiB."""
+        """Copy everything up to the head as it is now; the backup is committed about once a second, and at the end."""
         end = await self._journal.head()
         if manifest.entries >= end.seq:
             return
@@ -70,7 +69,7 @@ class TableBackup:
             self._writer.close()
 
     async def _copy_groups(self, manifest: BackupManifest, end: JournalHead) -> AsyncIterator[BackupProgress]:
-        head, committed_bytes = manifest.head, self._copied_bytes
+        head = manifest.head
         async for group, bodies in self._journal.groups(head.seq):
             if group.first_seq > end.seq:
                 break
@@ -79,8 +78,8 @@ class TableBackup:
                 manifest = manifest.with_segments([sealed])
             self._write(group, bodies, head)
             head = group.head
-            if self._copied_bytes - committed_bytes >= COMMIT_EVERY_BYTES:
-                committed_bytes, manifest = self._copied_bytes, self._commit(manifest)
+            if self._folder.is_commit_due:
+                manifest = self._commit(manifest)
                 yield BackupProgress(manifest.entries, end.seq, self._copied_bytes)
         manifest = self._commit(manifest)
         yield BackupProgress(manifest.entries, end.seq, self._copied_bytes)

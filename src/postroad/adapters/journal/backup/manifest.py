@@ -51,6 +51,7 @@ class BackupManifest(Struct, frozen=True, kw_only=True):
     acceptance: str = "local"  # of the network that was copied
     version: str = ""  # of the program that made the backup
     made_at: str = ""
+    level: int = 0  # the network level; 0: unknown, because there was no index, or the program knew no levels
     entries: int = 0  # number of the last entry
     chain: str = EMPTY.chain.hex()  # the chain value after it
     secrets: str = "none"  # sealed, plain or none

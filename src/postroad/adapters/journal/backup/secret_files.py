@@ -6,7 +6,10 @@ sealed secrets is copied as it is, because its contents are sealed already.
 
 from __future__ import annotations
 
+import asyncio
 import os
+import time
+from collections.abc import Awaitable, Callable
 from contextlib import closing
 from hashlib import sha256
 from pathlib import Path
@@ -17,49 +20,84 @@ import msgspec
 from postroad.adapters.journal.backup.folder import PART
 from postroad.adapters.journal.backup.manifest import BackupManifest, SecretFile
 from postroad.core.identity.sealing import NONCE_BYTES, SealingKeys, UnsealError, seal
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Unavailable
 
 SEALED_FILE = "backup.secrets"
-SECRET_FILES = ("token.secret", "operator.key")
+TOKEN_SECRET = "token.secret"  # noqa: S105 - the name of a file
+SECRET_FILES = (TOKEN_SECRET, "operator.key")
 SECRET_FOLDERS = ("push-secrets",)
 SECRET_STORES = ("secrets.sqlite",)  # SQLite files whose contents are sealed
 SEALED, PLAIN, NONE = "sealed", "plain", "none"
 CONTEXT = "backup.secrets"
+BUSY_TIMEOUT_MS = 10_000
+COMPARE_EVERY_S = 0.75
 
 SecretContents = dict[str, bytes]  # by the path in the data folder
+ReadStores = Callable[[], Awaitable[SecretContents]]
 
 
-def collect_secrets(data: Path) -> SecretContents:
-    """Return the contents of all files with secrets in a data folder."""
+def collect_secrets(data: Path, token_secret: str = "") -> SecretContents:
+    """Return the contents of all files with secrets in a data folder.
+
+    ``token_secret``: of a network that has it in its settings instead of a file.
+    """
     folders = [path for name in SECRET_FOLDERS for path in sorted((data / name).rglob("*"))]
     paths = [data / name for name in SECRET_FILES] + folders
-    return {str(path.relative_to(data)): path.read_bytes() for path in paths if path.is_file()}
+    found = {str(path.relative_to(data)): path.read_bytes() for path in paths if path.is_file()}
+    return found | ({TOKEN_SECRET: token_secret.encode()} if token_secret else {})
 
 
 def copy_stores(data: Path) -> SecretContents:
-    """Return consistent copies of the stores of sealed secrets."""
-    found = {}
-    for name in SECRET_STORES:
-        if (data / name).exists():
-            with closing(apsw.Connection(str(data / name), flags=apsw.SQLITE_OPEN_READONLY)) as store:
-                found[name] = store.serialize("main")
-    return found
+    """Return consistent copies of the stores of sealed secrets, also while the server writes to them."""
+    return {name: _copy_store(data / name) for name in SECRET_STORES if (data / name).exists()}
+
+
+def _copy_store(path: Path) -> bytes:
+    """Copy a store as of one moment; what a server that was killed has left half-written is undone first."""
+    try:
+        with (
+            closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READWRITE)) as store,
+            closing(apsw.Connection(":memory:")) as copy,
+        ):
+            store.set_busy_timeout(BUSY_TIMEOUT_MS)
+            with copy.backup("main", store, "main") as copying:
+                copying.step(-1)
+            return copy.serialize("main")
+    except apsw.Error as error:
+        raise Unavailable("storage.failed", f"{path} cannot be copied: {error}; nothing was changed") from error
 
 
 class SecretCopies:
     """Writes the secrets of a data folder into a backup, and again when they have changed."""
 
-    def __init__(self, data: Path, target: Path, keys: SealingKeys | None, mode: str) -> None:
+    def __init__(
+        self,
+        *,
+        data: Path,
+        target: Path,
+        keys: SealingKeys | None,
+        mode: str,
+        read_stores: ReadStores,
+        token_secret: str = "",
+    ) -> None:
         self._data = data
         self._target = target
         self._keys = keys
         self._mode = mode
+        self._read_stores = read_stores
+        self._token_secret = token_secret
         self._written: dict[str, bytes] | None = None  # digests of what was written
+        self._compared_at = 0.0
 
-    def write(self, manifest: BackupManifest) -> BackupManifest:
+    @property
+    def is_due(self) -> bool:
+        """Whether it is long enough ago that a follower compared the secrets with what was written."""
+        return time.monotonic() - self._compared_at >= COMPARE_EVERY_S
+
+    async def write(self, manifest: BackupManifest) -> BackupManifest:
         """Write the secrets if they differ from what was written before; returns the manifest that lists them."""
-        secrets = {} if self._mode == NONE else collect_secrets(self._data)
-        stores = {} if self._mode == NONE else copy_stores(self._data)
+        self._compared_at = time.monotonic()
+        secrets, stores = await self._collect()
         digests = {name: sha256(text).digest() for name, text in (secrets | stores).items()}
         if digests == self._written:
             return manifest
@@ -72,6 +110,12 @@ class SecretCopies:
         )
         self._written = digests
         return msgspec.structs.replace(manifest, secrets=self._mode, secret_files=listed)
+
+    async def _collect(self) -> tuple[SecretContents, SecretContents]:
+        """Return the files with secrets, and the stores of sealed secrets."""
+        if self._mode == NONE:
+            return {}, {}
+        return await asyncio.to_thread(collect_secrets, self._data, self._token_secret), await self._read_stores()
 
     def _sealed(self, secrets: SecretContents, network: str) -> SecretContents:
         if self._keys is None:
@@ -89,10 +133,17 @@ def remove_unlisted_secrets(target: Path, manifest: BackupManifest) -> None:
             path.unlink(missing_ok=True)
 
 
-def read_secrets(backup: Path, manifest: BackupManifest, keys: SealingKeys | None) -> SecretContents:
-    """Return the secrets of a backup as the data folder has them; raises Misconfigured if they cannot be opened."""
+def read_secrets(
+    backup: Path, manifest: BackupManifest, keys: SealingKeys | None, *, only_stores: bool = False
+) -> SecretContents:
+    """Return the secrets of a backup as the data folder has them; raises Misconfigured if they cannot be opened.
+
+    ``only_stores``: the stores of sealed secrets, without the files; this needs no master key.
+    """
     found: SecretContents = {}
     for one in manifest.secret_files:
+        if only_stores and one.name not in SECRET_STORES:
+            continue
         try:
             text = (backup / one.name).read_bytes()
         except OSError as error:

@@ -28,7 +28,6 @@ from postroad.core.identity.signed_head import head_text
 from postroad.errors import Unavailable
 
 LOOK_EVERY_S = 0.2
-SECRETS_EVERY = 4  # rounds
 NOTE_EVERY_S = 5.0  # how often a backup that is up to date says so
 TRY_AGAIN_S = 5.0
 
@@ -139,11 +138,10 @@ async def _follow(out: Output, folder: Path, secrets: str, settings: Settings) -
 
 
 async def _extend_forever(backing: NetworkBackup) -> None:
-    rounds, noted_at = 0, time.monotonic()
+    noted_at = time.monotonic()
     while True:
         await asyncio.sleep(LOOK_EVERY_S)
-        rounds += 1
-        changed = await backing.extend(with_secrets=rounds % SECRETS_EVERY == 0)
+        changed = await backing.extend()
         now = time.monotonic()
         if changed or now - noted_at > NOTE_EVERY_S:
             noted_at = now

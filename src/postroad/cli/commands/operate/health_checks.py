@@ -33,7 +33,7 @@ class HealthFinding(NamedTuple):
 def check_all(settings: Settings) -> list[HealthFinding]:
     checks: list[Callable[[Settings], HealthFinding]] = [
         check_python, check_sqlite, check_folder, check_disk, check_clock, check_certificate, check_port, check_store,
-        check_expiry, check_secrets, check_as2, check_pushes,
+        check_backup, check_expiry, check_secrets, check_as2, check_pushes,
     ]  # fmt: skip
     return [check(settings) for check in checks]
 
@@ -139,6 +139,18 @@ def check_store(settings: Settings) -> HealthFinding:
         return HealthFinding("store", "fault", str(error))
     state: Literal["ok", "fault"] = "ok" if index <= journal else "fault"
     return HealthFinding("store", state, f"journal at entry {journal}, index at {index}")
+
+
+def check_backup(settings: Settings) -> HealthFinding:
+    """Check how old the last backup and its last verification are."""
+    from postroad.bootstrap.backup_age import describe_backups
+
+    if settings.index == "memory":
+        return HealthFinding("backup", "ok", "in memory: there is nothing to back up")
+    if settings.acceptance == "local" and not (settings.data / "journal").is_dir():
+        return HealthFinding("backup", "ok", f"no network in {settings.data} yet")
+    found = describe_backups(settings.data, time.time_ns() // 1_000)
+    return HealthFinding("backup", "warning" if found.is_old else "ok", found.text)
 
 
 def check_expiry(settings: Settings) -> HealthFinding:

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from postroad.adapters.journal.backup.contents import BackupContents
+from postroad.adapters.secret_store.sqlite import FILE as SECRETS_FILE
 from postroad.adapters.system import SystemClock
 from postroad.bootstrap.restores import (
     SKIP_NUMBERS,
@@ -23,7 +24,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.framework.settings import gather_settings
 from postroad.cli.input.message_options import parse_moment
 from postroad.core.identity.signed_head import head_text
-from postroad.core.model.level import NEWEST
+from postroad.core.model.level import NEWEST, NetworkLevel, require_readable
 from postroad.errors import Misconfigured
 from postroad.ports import JournalHead
 
@@ -31,7 +32,9 @@ from postroad.ports import JournalHead
 @command
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.option("--to", "data", type=click.Path(file_okay=False, path_type=Path), help="An empty data folder.")
-@click.option("--to-postgres", "dsn", metavar="DSN", help="An empty database; --to then receives only the secrets.")
+@click.option(
+    "--to-postgres", "dsn", metavar="DSN", help="An empty database; --to then receives only the files with secrets."
+)
 @click.option("--until", metavar="ENTRY|TIME", help="The last entry to restore, or a time (default: the backup's end).")
 @click.option(
     "--skip-numbers",
@@ -74,6 +77,7 @@ def restore(
     if nothing_lost and until:
         raise click.UsageError("--nothing-lost restores everything; leave out --until")
     contents = BackupContents(folder)
+    require_readable(NetworkLevel(level=contents.manifest.level))
     plan = RestorePlan(
         contents=contents,
         cut=_find_cut(out, contents, until),
@@ -121,13 +125,15 @@ async def _restore(
     out: Output, plan: RestorePlan, settings: Settings, data: Path | None, dsn: str | None
 ) -> tuple[JournalHead, bool]:
     """Return the head of the restored journal, and whether secrets were restored."""
+    clock = SystemClock()
     with out.progress("restoring", plan.cut) as advance:
         if dsn is None:
-            return await restore_into_folder(plan, settings, SystemClock(), advance), plan.with_secrets
-        secrets = open_secrets(plan, settings) if data is not None and plan.with_secrets else {}
-        head = await restore_into_postgres(plan, dsn, SystemClock(), advance)
+            return await restore_into_folder(plan, settings, clock, advance), plan.with_secrets
+        secrets = await open_secrets(plan, settings, clock, only_stores=data is None)
+        files = {name: text for name, text in secrets.items() if name != SECRETS_FILE}
+        head = await restore_into_postgres(plan, dsn, clock, advance, secrets.get(SECRETS_FILE, b""))
         if data is not None:
-            write_secrets(data, secrets)
+            write_secrets(data, files)
         return head, bool(secrets)
 
 

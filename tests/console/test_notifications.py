@@ -14,14 +14,14 @@ PASSWORD = "a long sentence that nobody guesses"
 @pytest.mark.req("C1", "O8")
 def test_an_owner_adds_tests_and_removes_a_subscription(visitor: Callable[..., Person]) -> None:
     owner = visitor()
-    owner.register("Yarrow Ltd", "yarrow@yarrow.example", PASSWORD)
+    owner.register("Wisteria Ltd", "wisteria@wisteria.example", PASSWORD)
     owner.page.click("nav >> text=Notifications")
     assert "No one is notified yet." in owner.text()
     owner.snap("notifications-none")
-    assert owner.page.input_value("#address") == "yarrow@yarrow.example"
+    assert owner.page.input_value("#address") == "wisteria@wisteria.example"
     owner.page.fill("#name", "chat")
     owner.page.select_option("#channel", "webhook")
-    owner.page.fill("#address", "https://hooks.yarrow.example/postroad")
+    owner.page.fill("#address", "https://hooks.wisteria.example/postroad")
     owner.page.check("text=dead-letter")
     owner.page.click("button:has-text('Save')")
     assert "chat was saved" in owner.text()

@@ -17,10 +17,10 @@ CANARY = "canary-5b2082a4136a868b904"
 @pytest.mark.req("O9", "C1")
 def test_an_owner_sets_replaces_and_removes_a_secret(visitor: Callable[..., Person], demo: Demo) -> None:
     owner = visitor(scripts=False)
-    owner.register("Quince Ltd", "quince@quince.example", PASSWORD)
+    owner.register("Saffron Ltd", "saffron@saffron.example", PASSWORD)
     with Client(demo.url, demo.operator_key) as operator:
         profile = {"delivery": "push", "push": {"url": "https://maple.example/in", "secretFrom": "secret:hook"}}
-        operator.change("POST", "/v1/services", {"organization": "Quince Ltd", "name": "Inbox"} | profile)
+        operator.change("POST", "/v1/services", {"organization": "Saffron Ltd", "name": "Inbox"} | profile)
     owner.page.click("nav >> text=Secrets")
     assert "There are no secrets yet" in owner.text()
     for version, chosen in ((1, "all services"), (2, "all services"), (1, "Inbox")):
@@ -37,7 +37,7 @@ def test_an_owner_sets_replaces_and_removes_a_secret(visitor: Callable[..., Pers
         ["secret:hook", "Inbox", "1", owner.page.inner_text("tbody tr >> nth=1").split()[3]],
     ]
     seen = visitor()
-    seen.log_in("quince@quince.example", PASSWORD)
+    seen.log_in("saffron@saffron.example", PASSWORD)
     seen.go("/secrets")
     seen.snap("secrets")
     owner.page.click("[aria-label='Remove hook of Inbox']")
@@ -47,7 +47,7 @@ def test_an_owner_sets_replaces_and_removes_a_secret(visitor: Callable[..., Pers
 
 def test_an_error_does_not_show_the_secret_again(visitor: Callable[..., Person]) -> None:
     owner = visitor(scripts=False)
-    owner.register("Larch Ltd", "larch@larch.example", PASSWORD)
+    owner.register("Tamarind Ltd", "tamarind@tamarind.example", PASSWORD)
     owner.refusals_expected = True
     owner.go("/secrets")
     owner.page.evaluate("document.querySelector('#name').removeAttribute('pattern')")

@@ -200,7 +200,7 @@ async def test_a_network_in_postgres_is_served_and_verified(postgres_database: s
 def test_the_doctor_looks_at_everything(stopped: Served, tmp_path: Path) -> None:
     [findings] = json_lines(succeeded("doctor", "--json", "--data", stopped.data, "--set", "port=0"))
     assert [finding["what"] for finding in findings] == [
-        "python", "sqlite", "data folder", "disk", "clock", "tls", "port", "store", "credentials", "secrets", "as2",
+        "python", "sqlite", "data folder", "disk", "clock", "tls", "port", "store", "backup", "credentials", "secrets", "as2",
         "pushes",
     ]  # fmt: skip
     assert {finding["state"] for finding in findings} <= {"ok", "warning"}

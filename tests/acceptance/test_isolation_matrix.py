@@ -30,6 +30,7 @@ from postroad.core.model.journal import BatchesChanged
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.core.model.polling import PollRequest
 from postroad.core.model.selector import Selector
+from postroad.core.model.subscription import Channel, Subscription
 from postroad.core.model.support import SupportNote, SupportRequest
 from postroad.core.model.trust import Provisioning, RegisteredCookie
 from postroad.errors import Refused
@@ -76,6 +77,15 @@ BODIES: dict[tuple[str, str], Any] = {
     ("POST", "/v1/organizations/{organization}/confirmations/{credential}"): None,
     ("PUT", "/v1/organizations/{organization}/secrets/{name}"): {"value": "a secret"},
     ("PUT", "/v1/services/{service}/secrets/{name}"): {"value": "a secret"},
+    ("PUT", "/v1/organizations/{organization}/notifications/{subscription}"): {
+        "channel": "email",
+        "address": "owner@aster.example",
+    },
+    ("POST", "/v1/organizations/{organization}/notifications/{subscription}/test"): None,
+    ("PUT", "/v1/notifications/{subscription}"): {"channel": "email", "address": "operator@network.example"},
+    ("POST", "/v1/notifications/{subscription}/test"): None,
+    ("POST", "/v1/password-reset"): {"email": "owner@aster.example"},
+    ("POST", "/v1/password-reset/password"): {"key": "pr_0123456789abcdef_wrong", "password": PASSWORD},
     ("POST", "/v1/keys/rotate-master"): None,
     ("POST", "/v1/keys/rotate-token"): None,
     ("POST", "/v1/services"): {"organization": "{organization}", "name": "Fresh"},
@@ -153,6 +163,7 @@ class Objects:
     request_id: str
     handle: str
     number: str
+    subscription: str
 
     def values(self) -> dict[str, str]:
         return {name: getattr(self, name) for name in self.__slots__}
@@ -184,6 +195,7 @@ ABSENT = Objects(
     request_id="f" * 20,
     handle="no-such-handle",
     number="2026-09-9999",
+    subscription="absent-subscription",
 )
 
 
@@ -216,7 +228,13 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         number=f"2026-09-{house}", organization=house, period="2026-09", currency="EUR", issued_on=date(2026, 10, 1),
         due_on=date(2026, 10, 31), seller="The network", through=1, tariffs={}, lines=(), total=Decimal("1.00"),
     )  # fmt: skip
-    saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request, invoice)]
+    told = Subscription(
+        organization=house,
+        name=f"subscription-of-{house}",
+        channel=Channel.EMAIL,
+        address=f"ops@{house.casefold()}.example",
+    )
+    saved = [build_save(item) for item in (schema, rule, cookie, trust, binding, request, invoice, told)]
     await asked.running.network.configuration.change("test", saved)
     vault = asked.running.network.vault
     assert vault is not None
@@ -245,6 +263,7 @@ async def objects_of(asked: Asked, house: str, who: str) -> Objects:
         request_id=request.id,
         handle=handle,
         number=invoice.number,
+        subscription=told.name,
     )
 
 
@@ -289,6 +308,7 @@ def state(asked: Asked) -> Any:
         dict(directory.bindings),
         dict(directory.support),
         dict(directory.secrets),
+        dict(directory.subscriptions),
         directory.billing,
     )
 

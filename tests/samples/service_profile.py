@@ -31,5 +31,5 @@ PROFILE = {
     "acceptsFrom": ["Birch", "Cedar/Out"],
     "mayIncludeServices": False,
     "documentAccess": [{"service": "Cedar/Zip", "read": ["order"], "change": []}],
-    "limits": {"messageBytes": 1_000_000, "queuedMessages": 500},
+    "limits": {"messageBytes": 1_000_000, "queuedMessages": 500, "waitingMessages": 5_000},
 }

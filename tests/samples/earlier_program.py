@@ -36,7 +36,9 @@ class EarlierProgram:
 
     def server(self, data: Path, settings: Mapping[str, object]) -> ServerProcess:
         command = (sys.executable, "-c", START, "serve")
-        return ServerProcess(data, settings, command=command, environment=self.environment)
+        server = ServerProcess(data, settings, command=command, environment=self.environment)
+        del server.settings["drain_notice_s"]  # a setting that it does not have
+        return server
 
     def run_python(self, script: str, *arguments: str) -> str:
         """Run a script that imports this version; returns its output."""

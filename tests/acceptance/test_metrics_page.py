@@ -97,11 +97,14 @@ def test_gauges_of_the_index_follow(used: Served) -> None:
     def waits() -> bool:
         found = page(used)
         waiting = found.value("postroad_waiting_deliveries") + found.value("postroad_leased_deliveries", mode="poll")
-        return waiting == 1 and found.value("postroad_index_behind_seconds") == 0
+        return (
+            waiting == 1
+            and found.value("postroad_index_behind_seconds") == 0
+            and found.value("postroad_top_waiting_deliveries", service=SELLER) == 1
+            and found.value("postroad_oldest_waiting_seconds") > 0
+        )
 
-    eventually(waits)
-    assert page(used).value("postroad_top_waiting_deliveries", service=SELLER) == 1
-    assert page(used).value("postroad_oldest_waiting_seconds") > 0
+    eventually(waits)  # a gauge that takes too long keeps its last value, and is set by a later page
 
 
 @pytest.mark.req("O4")

@@ -59,6 +59,16 @@ def level_of(server: ServerProcess, key: str) -> dict[str, object]:
         return found
 
 
+def accepts(server: ServerProcess, key: str) -> bool:
+    """Whether the node knows the key yet; it reads what another node has enrolled about once a second."""
+    try:
+        with Client(server.url, key) as client:
+            client.get("/v1/status")
+    except PostroadError:
+        return False
+    return True
+
+
 @pytest.mark.req("O7", "A3", "M6")
 async def test_nodes_of_two_versions_keep_every_promise(
     tmp_path: Path, earlier: EarlierProgram, postgres_database: str
@@ -74,6 +84,7 @@ async def test_nodes_of_two_versions_keep_every_promise(
     key = old.operator_key
     try:
         new.start()
+        await eventually_async(lambda: all(accepts(node, one) for node in (old, new) for one in keys.values()))
         with operator(old, key) as client, pytest.raises(PostroadError, match="not-found"):
             client.get(LEVEL)  # it is the previous version, which has no levels
         for _ in range(ROUNDS):

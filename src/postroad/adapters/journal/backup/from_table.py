@@ -96,7 +96,7 @@ class TableBackup:
             self._writer = SegmentWriter.resume(self._files, self._folder.journal / last[0].name, last[0])
 
     def _make_room(self, group: RecordGroup, bodies: bytes | None) -> BackupSegment | None:
-        """Have a writer that takes the group; returns the segment that is thereby complete."""
+        """Open a writer for the group; returns the segment that this completes."""
         is_dropped = bodies is None and group.bodies_bytes > 0
         writer, sealed = self._writer, None
         if writer is not None:

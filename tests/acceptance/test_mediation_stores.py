@@ -16,6 +16,7 @@ from postroad.core.model.journal import DeliveryTranslated, decode
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages.mediate import read_external_post
+from tests.waiting import eventually_async
 
 BUYER = Service(gcid="a" * 16, organization="MyBiz", name="Purchasing", format="mime")
 SAME = Service(gcid="b" * 16, organization="Acme", name="Supply", visibility=Visibility.PUBLIC, format="mime")
@@ -80,4 +81,5 @@ async def test_another_node_gives_the_same_bytes(tmp_path: Path, postgres_databa
     async with open_network(settings(tmp_path / "one", postgres_database)) as one:
         await took(one)
         async with open_network(settings(tmp_path / "two", postgres_database)) as two:
+            await eventually_async(lambda: {SAME.gcid, OTHER.gcid} <= two.network.directory.services.keys())
             await require_handed_out(two)

@@ -50,6 +50,7 @@ FIELDS = {
     "dirt": "onEnvelopeError",
     "facts": "options",
 }  # fields of answers that have another name now: recorded name, name today
+GROWING = {"daysLate"}  # fields that count up to the day on which they are asked for
 WORDS = {
     "Lane/Weigh stands after Harbor/Desk": "Lane/Weigh is inserted after Harbor/Desk",
     "the receiver refuses it (4xx); see its address, its authentication, and what it thinks of the message": (
@@ -268,7 +269,10 @@ def differences(recorded: Any, today: Any, place: str = "") -> Iterator[str]:
     if isinstance(recorded, dict) and isinstance(today, dict):
         for name, value in recorded.items():
             now = name if name in today else FIELDS.get(name, name)
-            if now in today:
+            if now in GROWING and now in today:
+                if not value <= today[now]:
+                    yield f"{place}/{now} was {value!r} and is only {today[now]!r}"
+            elif now in today:
                 yield from differences(value, today[now], f"{place}/{now}")
             else:
                 yield f"{place}/{now} is missing; it was {value!r}"

@@ -115,7 +115,7 @@ def changed(how: Binding, **fields: Any) -> Binding:
         (
             [changed(LARGE, routing_key="offer")],
             [LARGE],
-            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is another, and says yes"])],
+            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders changed, and now matches"])],
         ),
         (
             [ANY],

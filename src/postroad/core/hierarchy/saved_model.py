@@ -185,7 +185,7 @@ def _in_order(parts: Mapping[str, Saved | None]) -> list[Saved]:
 
 
 def _put_node(index: ModelIndex, node: ModelNode) -> None:
-    """Where it is and has its topics already, it can only have been put behind the others there."""
+    """Add or move a node to the end of its siblings, and set its topics."""
     if node.tag not in index:
         index.add_node(to_live_node(node))
         return

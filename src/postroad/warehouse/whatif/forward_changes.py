@@ -118,7 +118,7 @@ class ForwardReasons:
         ]
 
     def _otherwise(self, change: ForwardChange) -> Iterable[str]:
-        """The receiver's own rules lead it another way."""
+        """Return the differences caused by the receiver's own rules."""
         if change.before is None or change.after is None:
             return []
         return explain_rule_differences(change.before.tried, change.after.tried, self._before, self._after)
@@ -171,5 +171,5 @@ def _binding_standing(
     if own is None or own.queue != other.queue:
         return "has another queue"
     if decider_of(own, here) == decider_of(other, there) and own.routing_key == other.routing_key:
-        return "says yes" if gained else "says no"  # on what another exchange has made of the message
-    return "is another, and says yes" if gained else "is another, and says no"
+        return "now matches" if gained else "no longer matches"  # another exchange has changed the message
+    return "changed, and now matches" if gained else "changed, and no longer matches"

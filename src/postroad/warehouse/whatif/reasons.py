@@ -67,7 +67,7 @@ def explain_rule_differences(
         known = was.get(key)
         if known is None:
             found.append(f"{_rule(key, tried, after)} holds: {_describe_action(tried)}")
-        elif known.did and known.did != tried.did:  # where it is known what it did
+        elif known.did and known.did != tried.did:  # if its action is known
             found.append(f"{_rule(key, tried, after)} does something else: {_describe_action(tried)}")
     found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
@@ -95,7 +95,7 @@ def _rule(key: str, tried: RuleTried, directory: Directory) -> str:
 
 
 def address_of(gcid: str, *directories: Directory) -> str:
-    """A service as people know it; one that none of the directories knows, by its GCID."""
+    """Return the address of a service; its GCID if no directory has it."""
     found = (directory.services.get(gcid) for directory in directories)
     return next((service.address for service in found if service is not None), gcid)
 

@@ -68,7 +68,7 @@ def explain_rule_differences(
         if known is None:
             found.append(f"{_rule(key, tried, after)} holds: {_describe_action(tried)}")
         elif known.did and known.did != tried.did:  # if its action is known
-            found.append(f"{_rule(key, tried, after)} does something else: {_describe_action(tried)}")
+            found.append(f"{_rule(key, tried, after)} has another effect: {_describe_action(tried)}")
     found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
 
@@ -76,8 +76,8 @@ def explain_rule_differences(
 def _no_longer(key: str, after: Directory) -> str:
     rule = after.rules.get(key)
     if rule is None:
-        return "is gone"
-    return "does not hold" if rule.enabled else "is switched off"
+        return "was removed"
+    return "does not hold" if rule.enabled else "is disabled"
 
 
 def _held(tried: Iterable[ServiceTried]) -> _Held:

@@ -76,16 +76,16 @@ class SchemaTexts:
             if name == first:
                 raise
             place = f" {refusal.pointer}:" if refusal.pointer else ""
-            raise Refused(
-                "schema.invalid", f"it refers to {name}, which has a fault:{place} {refusal.detail}"
-            ) from None
+            raise Refused("schema.invalid", f"it refers to {name}, which is invalid:{place} {refusal.detail}") from None
 
     def _check_missing(self, reference: SchemaReference, name: str, first: str) -> None:
         """Refuse an unresolved reference, except imports by namespace only, and lookalikes in JSON."""
         if self.kind is AssetKind.JSONSCHEMA or not reference.location:
             return
         what = f"{reference.by} of {reference.location[:100]!r}" + (f" in {name}" if name != first else "")
-        detail = f"{what} leads to nothing in the catalogue; save it under that name first, or in the same document"
+        detail = (
+            f"{what} does not match any schema in the catalogue; save it under that name first, or in the same document"
+        )
         raise Refused("schema.invalid", detail, pointer=f"line {reference.line}" if reference.line else "")
 
     @cached_property

@@ -12,7 +12,7 @@ INTRODUCTION = f"""# Settings
 
 <!-- Written by `python -m scripts.reference_pages`; a test compares. Change bootstrap/settings.py, not this page. -->
 
-Where a setting comes from, each place winning over the ones before it:
+Settings are read from these sources; later sources override earlier ones:
 
 1. its default;
 2. the file `{FILE}` in the folder where the server starts, or the one that `--config` names (TOML, `name = value`);

@@ -13,7 +13,7 @@ COMMANDS = "postroad.cli.commands."
 
 ENTRIES = {
     "demo": CommandEntry(
-        COMMANDS + "operate.demo", "Show a network at work: a purchase order travels, with its trace."
+        COMMANDS + "operate.demo", "Run a demo network: follow a purchase order through it, with its trace."
     ),
     "serve": CommandEntry(COMMANDS + "operate.serve", "Run a network until interrupted."),
     "apply": CommandEntry(COMMANDS + "config.apply", "Make the network's configuration match the files."),
@@ -37,7 +37,7 @@ ENTRIES = {
         COMMANDS + "messages.batches",
         "List batches: how full each is, when it will be sent, and why it has not been sent yet.",
     ),
-    "batch": CommandEntry(COMMANDS + "messages.batches", "Manage one batch of messages that leave together."),
+    "batch": CommandEntry(COMMANDS + "messages.batches", "Manage one batch of messages that are sent together."),
     "release": CommandEntry(COMMANDS + "messages.release", "Push all messages that wait for release at a service."),
     "services": CommandEntry(COMMANDS + "config.services", "List services, and register their certificates."),
     "rules": CommandEntry(COMMANDS + "config.rules", "Manage the rules of services."),
@@ -50,9 +50,11 @@ ENTRIES = {
     ),
     "unbind": CommandEntry(COMMANDS + "config.bindings", "Remove a binding of an exchange."),
     "bindings": CommandEntry(COMMANDS + "config.bindings", "List and manage the bindings of exchanges."),
-    "model": CommandEntry(COMMANDS + "config.models", "Manage models: trees that messages are routed by."),
-    "provision": CommandEntry(COMMANDS + "config.provision", "Connect services with those of providers."),
-    "cookies": CommandEntry(COMMANDS + "config.cookies", "Manage what services receive about their senders."),
+    "model": CommandEntry(COMMANDS + "config.models", "Manage models: trees by which messages are routed."),
+    "provision": CommandEntry(COMMANDS + "config.provision", "Connect services with providers (account linking)."),
+    "cookies": CommandEntry(
+        COMMANDS + "config.cookies", "Manage cookies: data that services receive with messages of a sender."
+    ),
     "login-link": CommandEntry(
         COMMANDS + "config.credentials", "Print a link that opens the console and logs you in, once."
     ),
@@ -61,7 +63,7 @@ ENTRIES = {
         "Confirm credentials and members that operators have made for your organization.",
     ),
     "notifications": CommandEntry(
-        COMMANDS + "config.notifications", "Manage who is notified of what, and over which channel."
+        COMMANDS + "config.notifications", "Manage notifications: their subscribers, events and channels."
     ),
     "support": CommandEntry(COMMANDS + "operate.support", "Contact the network's operators, and read their replies."),
     "try": CommandEntry(
@@ -71,7 +73,7 @@ ENTRIES = {
     "convert": CommandEntry(
         COMMANDS + "messages.formats", "Convert a message to another format, as the network would."
     ),
-    "as2": CommandEntry(COMMANDS + "config.as2", "Make keys for AS2, test it, and show MDNs."),
+    "as2": CommandEntry(COMMANDS + "config.as2", "Create keys for AS2, test it, and show MDNs."),
     "keys": CommandEntry(COMMANDS + "config.credentials", "Make API keys."),
     "secrets": CommandEntry(
         COMMANDS + "config.secrets", "Set the secrets that services use elsewhere, and rotate the network's keys."

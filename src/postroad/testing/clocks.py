@@ -1,4 +1,4 @@
-"""Clocks that tests advance: one that stands still, and the machine's clock moved ahead."""
+"""Clocks that tests advance: a manual clock, and the machine's clock with an offset."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Messages and parts for tests, from what a test cares about."""
+"""Makes messages and parts for tests, from the relevant fields only."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ def make_directory(*objects: Any, version: int = 1) -> Directory:
     """Return the directory of these objects."""
     changes = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects]
     known = Directory().changed(changes, version)
-    # The very objects that were given, so that tests can compare by identity.
+    # The same objects, not copies, so that tests can compare by identity.
     for item in objects:
         kind, key = object_key(item)
         table = {"organization": known.organizations, "person": known.people, "service": known.services}.get(kind)

@@ -1,4 +1,4 @@
-"""A base class for secrets in tests: nothing is stored in the network, so nothing is read ahead."""
+"""A base class for secrets in tests; it does not prefetch, because no secret is stored in the network."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ class FixedSecrets:
     """Implements ``prepare`` and ``check`` of ``postroad.ports.Secrets``; a subclass adds ``secret`` and ``file``."""
 
     async def prepare(self, service: Service, *references: str) -> None:
-        """Nothing is read ahead."""
+        """Do nothing: no secret is prefetched."""
 
     def check(self, service: Service, reference: str) -> None:
         """Raise Misconfigured if the secret is missing."""

@@ -1,7 +1,7 @@
 """A small, fast HTTP client for tests that need many of them: one connection, one request at a time.
 
-Rule: it sends exactly the given bytes and hides nothing. An unreachable server, or one that disconnects in the middle of a
-response, raises ``ConnectionGone``, which fault tests wait for; the next request opens a new connection.
+Rule: the client sends exactly the given bytes, without retries. If the server is unreachable or disconnects during a
+response, it raises ``ConnectionGone``, which fault tests expect; the next request opens a new connection.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ class ClientResponse(NamedTuple):
 
 
 class ClientConnection:
-    """One kept connection to one server, with one key."""
+    """A persistent connection to one server, with one key."""
 
     def __init__(
         self,
@@ -59,7 +59,7 @@ class ClientConnection:
             self.close()
             raise ConnectionGone(f"{method} {path}: {type(error).__name__}: {error}") from error
         except BaseException:
-            self.close()  # a half-read answer must not be taken for the next one's
+            self.close()  # the rest of an incomplete response must not be read as the next response
             raise
 
     async def post(self, path: str, body: bytes, content_type: str = JSON, **headers: str) -> ClientResponse:
@@ -81,7 +81,7 @@ class ClientConnection:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        await asyncio.sleep(0)  # the socket is closed in the loop's next turn
+        await asyncio.sleep(0)  # the socket is closed in the loop's next iteration
 
     async def _exchange(self, wire: bytes) -> ClientResponse:
         if self._streams is None:

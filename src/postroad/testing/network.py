@@ -45,7 +45,7 @@ from postroad.flow.registries.token_keys import TokenKeyRing
 from postroad.flow.stages.expire import is_always_leader
 from postroad.ports import Clock, Journal, Passwords, Randomness
 
-CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 that costs nothing: for tests only
+CHEAP = {"memory_kib": 8, "passes": 1}  # argon2 with minimal cost: for tests only
 TOKEN_KEY = b"only for tests, never in service"
 MASTER_KEY = SealingKey(b"for tests, and never in service!")
 
@@ -55,10 +55,10 @@ class MemoryNetwork:
     network: Network
     authenticator: Authenticator
     passwords: Passwords
-    wake_all: Callable[[], None] = lambda: None  # lets everything that waits look at the clock again
+    wake_all: Callable[[], None] = lambda: None  # makes all waiting tasks check the clock again
 
     async def register(self, address: str, **profile: Any) -> Caller:
-        """Make a service, and its organization where needed; returns the caller that speaks for it."""
+        """Create a service, and its organization if needed; returns its caller."""
         organization, _, name = address.partition("/")
         service = Service(
             gcid=ids.gcid(self.network.randomness.bytes(8)), organization=organization, name=name, **profile
@@ -72,7 +72,7 @@ class MemoryNetwork:
     async def enroll(
         self, email: str, *, organization: str = "", role: Role = Role.OWNER, operator: bool = False
     ) -> Caller:
-        """Make a person; returns the caller that speaks for them."""
+        """Create a person; returns their caller."""
         person = Person(email=email, organization=organization, role=role, operator=operator)
         changes = [build_save(person)]
         if organization and self.network.directory.organization(organization) is None:
@@ -96,7 +96,7 @@ class MemoryNetwork:
 
 @dataclass(slots=True, kw_only=True)
 class MemoryStorage:
-    """What outlives a network: open a second one over it to test a restart, with a new index if that is lost too."""
+    """The storage of a network: start a second network over it to test a restart, with a new index to test its loss."""
 
     journal: Journal = field(default_factory=MemoryJournal)
     index: MemoryIndex = field(default_factory=MemoryIndex)
@@ -107,7 +107,7 @@ class MemoryStorage:
 async def memory_network(
     clock: Clock | None = None, *, storage: MemoryStorage | None = None, randomness: Randomness | None = None
 ) -> AsyncIterator[MemoryNetwork]:
-    """A network that lives as long as the block; only ``storage`` remains."""
+    """Run a network for the duration of the block; only ``storage`` remains."""
     clock, storage = clock or SystemClock(), storage or MemoryStorage()
     journal = storage.journal
     keeper = FollowedIndex(journal, storage.index, look_again_s=None)
@@ -142,7 +142,7 @@ async def memory_network(
 
 async def _open_secrets(network: Network, storage: MemoryStorage) -> None:
     """Give the network a vault and a ring of token keys, with a master key that is only for tests."""
-    # Randomness of its own, so that what a test draws does not depend on it.
+    # Separate random numbers, so that those of a test do not depend on it.
     keys = await SecretKeys.open(storage.secrets, SealingKeys([MASTER_KEY]), SystemRandomness())
     network.vault = SecretVault(
         storage.secrets, keys, network.configuration, network.clock, network.wait_until_indexed, is_shared=False

@@ -38,7 +38,7 @@ class ReceivedSpan:
 
 @dataclass(slots=True)
 class OtlpReceiver:
-    """What has arrived. Set ``status`` to make the collector answer something else than 200."""
+    """The received spans. Set ``status`` to make the collector return another status than 200."""
 
     url: str = ""
     status: int = 200
@@ -55,7 +55,7 @@ class OtlpReceiver:
 
 @contextmanager
 def otlp_receiver(port: int = 0, *, keep: bool = True) -> Iterator[OtlpReceiver]:
-    """Run a collector on a port of the loopback interface; ``keep=False`` swallows what it gets."""
+    """Run a collector on a port of the loopback interface; with ``keep=False`` it discards spans."""
     receiver = OtlpReceiver()
 
     class Handler(BaseHTTPRequestHandler):
@@ -71,7 +71,7 @@ def otlp_receiver(port: int = 0, *, keep: bool = True) -> Iterator[OtlpReceiver]
             self.end_headers()
 
         def log_message(self, *arguments: object) -> None:
-            """Prints nothing."""
+            """Do not log requests."""
 
     server = ThreadingHTTPServer(("127.0.0.1", port), Handler)
     server.daemon_threads = True

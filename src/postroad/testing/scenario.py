@@ -1,4 +1,4 @@
-"""A network for one test: organizations and services by name, what they do, and what the network records of it.
+"""A network for one test: create organizations and services, let them act, and inspect what the network records.
 
     async with Scenario() as scenario:
         await scenario.service("Acme/Orders")
@@ -61,7 +61,7 @@ from postroad.testing.simulation.virtual_time import VirtualClock
 E = TypeVar("E", bound=Entry)
 ScenarioClock = ManualClock | ShiftedClock | VirtualClock
 Who = str | Caller
-Session = str | PostResult | Delivered  # a message, by its session or by what the sender or the recipient got
+Session = str | PostResult | Delivered  # a message: its session, the result of its post, or the received message
 FAILED = make_reason("push.server-error", status=503, tries=9)
 BY = "scenario"  # who changes the directory
 

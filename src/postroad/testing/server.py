@@ -1,11 +1,11 @@
 """A real ``postroad serve`` in its own process, for tests that kill, stop and restart it on the same data.
 
-Rule: it is the program that operators run, reached only through its settings, its socket and signals. The port is chosen
-once, so that clients find the server again after a restart.
+Rule: tests use the same program as operators, only through its settings, its socket and signals. The port is chosen once,
+so that clients find the server again after a restart.
 
     with ServerProcess(tmp_path) as server:
         ...                    # talk to server.url with server.operator_key
-        server.kill()          # SIGKILL: no farewell, nothing flushed
+        server.kill()          # SIGKILL: nothing is flushed
         server.start()         # on the same data
 """
 
@@ -31,7 +31,7 @@ COMMAND = (sys.executable, "-c", "from postroad.cli.main import main; main()", "
 
 
 class ServerDidNotStart(AssertionError):
-    """The process ended, or accepted no connection in time; says what it wrote."""
+    """The process ended, or accepted no connection in time; the text includes its output."""
 
 
 class ServerProcess:
@@ -87,13 +87,13 @@ class ServerProcess:
 
     @property
     def children(self) -> list[int]:
-        """The processes that the server has started: its index process, where there is one (Linux only)."""
+        """Return the child processes of the server, such as its index process (Linux only)."""
         tasks = Path(f"/proc/{self.pid}/task")
         found = [(task / "children").read_text().split() for task in tasks.iterdir()]
         return [int(pid) for pids in found for pid in pids]
 
     def start(self) -> float:
-        """Start it and return, once it accepts connections, how many seconds that took."""
+        """Start the server, wait until it accepts connections, and return the seconds that this took."""
         if self.is_running:
             return 0.0
         started_at = time.monotonic()
@@ -112,11 +112,11 @@ class ServerProcess:
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
-                start_new_session=True,  # a Ctrl-C meant for the tests spares it
+                start_new_session=True,  # Ctrl-C in the tests does not stop it
             )
 
     def kill(self) -> None:
-        """Kill the process (SIGKILL), like a power cut that spares the disk's cache."""
+        """Kill the process (SIGKILL), like a power cut without loss of the disk cache."""
         if self._process is not None:
             self._process.kill()
             self._process.wait()

@@ -98,7 +98,7 @@ INCLUDED = f"<xs:schema {XS}/>"
 async def test_a_schema_to_validate_with_may_refer_to_those_beside_it(hosted: Hosting) -> None:
     alone = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted)
     [fault] = await find_asset_errors(alone, engines(UpperCase()))
-    assert "'types.xsd' leads to nothing in the catalogue" in fault.detail
+    assert "'types.xsd' does not match any schema in the catalogue" in fault.detail
     together = draft(AssetKind.SCHEMA, "order", INCLUDING, hosted, types=INCLUDED)
     assert await find_asset_errors(together, engines(UpperCase())) == []
 

@@ -85,7 +85,7 @@ def test_a_rule_that_is_gone_or_does_not_hold_loses_its_service() -> None:
     removed = changed(without_first_rule("MyBiz/Purchasing"), prune=True)
     _, gained, lost, why = told(compared(order(1, 5000), removed), removed)
     assert (gained, lost, why) == (
-        [], ["Mill/Split"], ("rule 'large orders are split' of MyBiz/Purchasing is gone",),
+        [], ["Mill/Split"], ("rule 'large orders are split' of MyBiz/Purchasing was removed",),
     )  # fmt: skip
 
     def switch_off(houses: dict[str, Any]) -> None:
@@ -93,7 +93,7 @@ def test_a_rule_that_is_gone_or_does_not_hold_loses_its_service() -> None:
 
     off = changed(switch_off)
     assert told(compared(order(1, 5000), off), off)[3] == (
-        "rule 'large orders are split' of MyBiz/Purchasing is switched off",
+        "rule 'large orders are split' of MyBiz/Purchasing is disabled",
     )
 
     def raise_limit(houses: dict[str, Any]) -> None:
@@ -227,4 +227,4 @@ def test_reasons_are_told_against_what_happened_also_without_the_body() -> None:
     found = logged(offer, with_body=False)
     only_redirect = changed(without_first_rule("Acme/Supply"), prune=True)
     result = compare_routes(found, recorded_side(found), routed_side(found, only_redirect))
-    assert told(result, only_redirect)[3] == ("rule 'offers go to sales' of Acme/Supply is gone",)
+    assert told(result, only_redirect)[3] == ("rule 'offers go to sales' of Acme/Supply was removed",)

@@ -96,26 +96,26 @@ def changed(how: Binding, **fields: Any) -> Binding:
     [
         ([ANY], [ANY], []),
         ([ANY], [ANY, LARGE], [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is new"])]),
-        ([ANY, LARGE], [LARGE], [("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders is gone"])]),
+        ([ANY, LARGE], [LARGE], [("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders was removed"])]),
         (
             [LARGE],
             [changed(LARGE, enabled=False)],
-            [("not forwarded", [], ["Acme/South"], ["binding 'Large' at Acme/Orders is switched off"])],
+            [("not forwarded", [], ["Acme/South"], ["binding 'Large' at Acme/Orders is disabled"])],
         ),
         (
             [changed(LARGE, enabled=False)],
             [LARGE],
-            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is switched on"])],
+            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is enabled"])],
         ),
         (
             [LARGE],
             [changed(LARGE, query="$msg/order/total > 9000")],
-            [("not forwarded", [], ["Acme/South"], ["binding 'Large' at Acme/Orders is another, and says no"])],
+            [("not forwarded", [], ["Acme/South"], ["binding 'Large' at Acme/Orders changed, and no longer matches"])],
         ),
         (
             [changed(LARGE, routing_key="offer")],
             [LARGE],
-            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is another, and says yes"])],
+            [("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders changed, and now matches"])],
         ),
         (
             [ANY],
@@ -152,10 +152,10 @@ def test_a_routing_that_is_changed_and_content_that_is_made_otherwise(playing: F
     bound = Binding(exchange=EXCHANGE, name="Wrap", queue=NORTH, routing="wrap")
     one, other, none = (f"def route(message):\n    return {value!r}\n" for value in ("one", "other", ""))
     rows = compared(playing, order(1), directory(bound, routing(one)), directory(bound, routing(other)))
-    assert told(rows) == [("content", [], [], ["binding 'Wrap' at Acme/Orders makes something else of it"])]
+    assert told(rows) == [("content", [], [], ["binding 'Wrap' at Acme/Orders transforms it differently"])]
     rows = compared(playing, order(1), directory(bound, routing(one)), directory(bound, routing(none)))
     assert told(rows) == [
-        ("not forwarded", [], ["Acme/North"], ["binding 'Wrap' at Acme/Orders is another, and says no"])
+        ("not forwarded", [], ["Acme/North"], ["binding 'Wrap' at Acme/Orders changed, and no longer matches"])
     ]
 
 
@@ -165,7 +165,7 @@ def test_what_a_chain_would_no_longer_reach_is_told_at_its_end(playing: ForwardR
     back = Binding(exchange=SECOND, name="Back", queue=EXCHANGE)  # which is cut
     rows = compared(playing, order(1), directory(chain, end, back), directory(end, back))
     assert told(rows) == [
-        ("not forwarded", [], ["Acme/Second"], ["binding 'On' at Acme/Orders is gone"]),
+        ("not forwarded", [], ["Acme/Second"], ["binding 'On' at Acme/Orders was removed"]),
         ("not forwarded", [], ["Acme/South"], ["Acme/Second does not get the message"]),
     ]
     [row] = [row for row in rows if row["record"] == "message"]
@@ -310,7 +310,7 @@ def test_what_really_happened_is_known_by_the_bindings_of_the_time(playing: Forw
     history = DirectoryVersions.from_text(history.text())  # as workers have it
     today = history.latest()
     question = WhatIfQuestion(before=today, after=today, window=TimeWindow(), as_it_was=True, history=history)
-    lost: Change = ("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders is gone"])
+    lost: Change = ("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders was removed"])
     gained: Change = ("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is new"])
     for version, expected in ((9, []), (3, [lost, gained]), (7, [lost]), (3, [lost, gained])):
         found = logged(order(5000), history.at(version))

@@ -79,10 +79,10 @@ def test_changed_bindings_over_a_journal(spark: SparkSession, tmp_path: Path) ->
     }
     assert report.differences == {"forwarded": 3, "not forwarded": 10, "route": 5}
     reasons = {reason.text: reason.messages for reason in report.reasons}
-    assert reasons["binding 'all' at Acme/Orders is gone"] == 10
-    assert reasons["binding 'large' at Acme/Orders is another, and says yes"] == 3
+    assert reasons["binding 'all' at Acme/Orders was removed"] == 10
+    assert reasons["binding 'large' at Acme/Orders changed, and now matches"] == 3
     assert [count for text, count in reasons.items() if text.startswith("rule 'checked' of Acme/Desk holds")] == [5]
     bills = {bill.organization: (str(bill.before), str(bill.after)) for bill in report.bills}
     assert bills == {"MyBiz": ("0.1", "0.1"), "Acme": ("0.15", "0.48")}  # 15 copies; then 8, each of them checked
-    assert "binding &#x27;all&#x27; at Acme/Orders is gone" in render_page(report)
+    assert "binding &#x27;all&#x27; at Acme/Orders was removed" in render_page(report)
     assert ("Acme/Orders", "Acme/Archive") in {example.before for example in report.examples}

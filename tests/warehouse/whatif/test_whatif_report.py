@@ -179,7 +179,7 @@ def test_services_gained_and_lost_are_counted_by_role(report: WhatIfReport, jour
 @pytest.mark.req("P6")
 def test_reasons_and_examples_name_the_rules(report: WhatIfReport) -> None:
     texts = {reason.text: reason.messages for reason in report.reasons}
-    assert texts["rule 'offers go to sales' of Acme/Supply is gone"] > 1
+    assert texts["rule 'offers go to sales' of Acme/Supply was removed"] > 1
     assert any(text.startswith("rule 'large orders are split' of MyBiz/Purchasing holds") for text in texts)
     assert sum(report.differences.values()) >= report.traffic.changed
     assert set(report.differences) == {"route", "refused"}

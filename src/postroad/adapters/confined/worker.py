@@ -37,7 +37,7 @@ BOOT = (
     "import sys; sys.path.insert(0, sys.argv[1]); "
     "from postroad.adapters.confined.worker_main import main; sys.exit(main(sys.argv[2]))"
 )
-_OUT_OF_MEMORY = ("OutOfMemoryError", "memory allocation of", "MemoryError")  # as Saxon, Rust and Python say it
+_OUT_OF_MEMORY = ("OutOfMemoryError", "memory allocation of", "MemoryError")  # the names in Saxon, Rust and Python
 
 
 class Death(Enum):

@@ -181,7 +181,7 @@ def _request_line(raw: bytes) -> tuple[bytes, bytes, bytes]:
     if len(words) != 3 or not words[0].isalpha() or not words[1] or b"\n" in words[1]:
         raise Refused("request.malformed", "the request line is not 'METHOD TARGET HTTP/1.1' with single spaces")
     if words[0] in METHODS:
-        raise Refused("request.not-implemented", "speak HTTP/1.1")
+        raise Refused("request.not-implemented", "HTTP/1.1 is required")
     raise Refused("request.not-implemented", "use GET, HEAD, POST, PUT, PATCH, DELETE or OPTIONS")
 
 

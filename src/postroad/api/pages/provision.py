@@ -41,7 +41,7 @@ def _form(provider: Service, organization: str, service: str, proof: str) -> str
     name, address = escape(organization), escape(provider.address)
     description = f"<p>{escape(provider.description)}</p>" if provider.description else ""
     return (
-        f"{description}<p>You will be sent to <b>{escape(urlsplit(provider.provisioning_url).netloc)}</b>, to log in there as a "
+        f"{description}<p>You will be redirected to <b>{escape(urlsplit(provider.provisioning_url).netloc)}</b> to log in as a "
         f"customer. Once {address} has confirmed you, a new service of {name} stands for your account there; {address} may then "
         f"send messages to every service of {name} until either side revokes this.</p>"
         '<form method="post" action="/provision">'

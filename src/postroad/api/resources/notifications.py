@@ -88,13 +88,13 @@ async def list_events(request: Request, api: Api, caller: Asking, query: Paging)
 
 @router.get(OF_ORGANIZATION, **returns(SubscriptionPage))
 async def list_subscriptions(request: Request, api: Api, caller: Asking, organization: str, query: Paging) -> Response:
-    """List the subscriptions of an organization, and how their channels go."""
+    """List the subscriptions of an organization, and the status of their channels."""
     return await _list(request, api, caller, organization, query)
 
 
 @router.get(OF_OPERATORS, **returns(SubscriptionPage))
 async def list_operator_subscriptions(request: Request, api: Api, caller: Asking, query: Paging) -> Response:
-    """List the subscriptions of the operators, and how their channels go."""
+    """List the subscriptions of the operators, and the status of their channels."""
     return await _list(request, api, caller, OPERATORS, query)
 
 

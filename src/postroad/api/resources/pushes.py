@@ -38,7 +38,7 @@ async def try_push(api: Api, caller: Asking, service: str) -> Response:
     """Push the oldest waiting message at once: for developers of the service, and for the service itself.
 
     It is pushed even during a pause and before its retry is due, but not outside delivery windows. A success ends the
-    pause, and everything else that waits follows. The answer is returned when the push has ended.
+    pause, and the other waiting messages follow. The answer is returned when the push has ended.
     """
     found, tried = await pushing.try_now(api.network, caller, service)
     outcome = "nothing" if not tried.session else "delivered" if tried.is_delivered else "failed"

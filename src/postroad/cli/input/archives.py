@@ -29,7 +29,7 @@ def with_archive_options(function: Callable[..., None]) -> Callable[..., None]:
         click.option("--out", "folder", required=True, metavar="FOLDER", help="New folder for the results."),
         click.option("--config", "files", multiple=True, metavar="FILE", help="The network, in YAML; repeatable."),
         click.option("--data", default="", metavar="FOLDER", help="The network, from the journal in this data folder."),
-        click.option("--form", type=click.Choice(FORMS), help="Kind of the archive, if file names do not reveal it."),
+        click.option("--form", type=click.Choice(FORMS), help="Kind of the archive; default: detected by file names."),
         click.option("--as", "sender", default="", metavar="SERVICE", help="Sender of messages without From."),
         click.option(
             "--at",

@@ -45,7 +45,7 @@ class DeadLetters:
         return self._run(self._say.resend(delivery, build_resend_wish(reason, expires_in_s)))
 
     def drop(self, delivery: int, reason: str) -> None:
-        """Drop a dead letter; the message stays failed, and is not listed any more."""
+        """Drop a dead letter; the message stays failed, and is no longer listed."""
         self._run(self._say.drop(delivery, reason))
 
     def resend_many(

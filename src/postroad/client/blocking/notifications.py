@@ -23,7 +23,7 @@ class Notifications:
         return self._run(self._say.events())
 
     def listed(self, organization: str) -> list[SubscriptionView]:
-        """Return the subscriptions, and how their channels go."""
+        """Return the subscriptions, and the status of their channels."""
         return self._run(self._say.listed(organization))
 
     def subscription(self, organization: str, name: str) -> SubscriptionView:

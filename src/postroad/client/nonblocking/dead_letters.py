@@ -44,7 +44,7 @@ class AsyncDeadLetters:
         return await self._run(self._say.resend(delivery, build_resend_wish(reason, expires_in_s)))
 
     async def drop(self, delivery: int, reason: str) -> None:
-        """Drop a dead letter; the message stays failed, and is not listed any more."""
+        """Drop a dead letter; the message stays failed, and is no longer listed."""
         await self._run(self._say.drop(delivery, reason))
 
     async def resend_many(

@@ -22,7 +22,7 @@ class AsyncNotifications:
         return await self._run(self._say.events())
 
     async def listed(self, organization: str) -> list[SubscriptionView]:
-        """Return the subscriptions, and how their channels go."""
+        """Return the subscriptions, and the status of their channels."""
         return await self._run(self._say.listed(organization))
 
     async def subscription(self, organization: str, name: str) -> SubscriptionView:

@@ -1,4 +1,4 @@
-"""The notifications page: subscriptions, how their channels go, and a button that sends a test; and the page to unsubscribe."""
+"""The notifications page: subscriptions with the status of their channels, test notifications, and the page to unsubscribe."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Strict JSON parsing: UTF-8, limited depth, no duplicate names, and errors with a JSON pointer.
 
-msgspec reads JSON fast and to the letter, but takes the last of two equal names, does not look at the UTF-8 of what
-it should leave raw, and recurses. This module closes those gaps, at the price of one search through the bytes.
+msgspec parses JSON fast and strictly, but accepts duplicate names, does not check the UTF-8 of raw values, and
+recurses. This module closes these gaps, at the cost of one search through the bytes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,9 @@ from postroad.core.codecs.refusals import malformed, too_complex
 
 _Shape = TypeVar("_Shape")
 
-UTF_8_MARK = b"\xef\xbb\xbf"  # what some clients write before JSON; readers may pass over it (RFC 8259, 8.1)
+UTF_8_MARK = (
+    b"\xef\xbb\xbf"  # byte order mark that some clients write before JSON; readers may ignore it (RFC 8259, 8.1)
+)
 
 # A name follows a brace or comma. Nothing behind that is consumed, so that no name can hide behind another. Two patterns,
 # since a search for one plain character is several times as fast as a search for one of two.
@@ -40,7 +42,7 @@ def decode(
     limits: WireLimits,
     count: Callable[[_Shape, WireLimits], None] | None = None,
 ) -> _Shape:
-    """The body in the decoder's shape; anything else is a refusal. ``count`` refuses too much of it before its names are read."""
+    """Decode the body into the decoder's type; refuses anything else. ``count`` limits it before its names are read."""
     check_size(body, limits)
     body = body.removeprefix(UTF_8_MARK)
     if nests_deeper(body, limits.json_depth):
@@ -70,7 +72,7 @@ def fault_in(body: bytes, fault: Exception) -> str:
 
 
 def _place(text: str) -> tuple[str, str]:
-    """msgspec's fault as a sentence and a JSON pointer."""
+    """Return msgspec's error as a sentence and a JSON pointer."""
     found = _PLACE.fullmatch(text)
     if not found:
         return text, ""
@@ -79,9 +81,9 @@ def _place(text: str) -> tuple[str, str]:
 
 
 def _check_names(body: bytes) -> None:
-    """Refuse an object with a name twice. Mostly no name at all occurs twice, which one search shows.
+    """Refuse an object with a duplicate name. In most bodies no name occurs twice, which one search shows.
 
-    The search gives up at a backslash and reports it, since only a decoder can tell what an escaped name says.
+    The search stops at a backslash and reports it, because only a decoder can read an escaped name.
     """
     names = _FIRST_NAME.findall(body) + _NEXT_NAME.findall(body)
     if len(set(names)) < len(names) or any(escaped for _, escaped in names):
@@ -96,7 +98,7 @@ def _check_object(value: object, pointer: str) -> None:
             if name in seen:
                 raise malformed(f"the name {name[:80]!r} occurs twice in one object", place)
             seen.add(name)
-            if name != "json":  # a document is its owner's business
+            if name != "json":  # documents are not checked
                 _check_object(inner, place)
     elif isinstance(value, list):
         for number, inner in enumerate(value):

@@ -1,7 +1,7 @@
 """The rules for a message's parts and lists that hold in every wire form: ids are unique, missing ones are numbered.
 
-A part without an id gets its place among all parts of the message, documents first: "1", "2" … It is an error when a
-later part claims a number that was given out this way, since a receiver could then not tell the two apart.
+A part without an id gets its position among all parts of the message, documents first: "1", "2" … It is an error if a
+later part uses a number that was assigned this way, because a receiver could not distinguish the two.
 """
 
 from __future__ import annotations
@@ -74,13 +74,13 @@ def read_headers(given: Iterable[tuple[str, str]], pointer: str, limits: WireLim
 
 
 def in_order(parts: Iterable[Part]) -> tuple[Part, ...]:
-    """Documents first, then attachments, each in the order given: the one order that every form can write."""
+    """Return documents first, then attachments, each in the given order: the only order that every form can write."""
     listed = tuple(parts)
     return tuple(p for p in listed if not p.attachment) + tuple(p for p in listed if p.attachment)
 
 
 def check_lists(message: Message, limits: WireLimits) -> None:
-    """Counts that every form limits alike; called once for each decoded message."""
+    """Check the counts that all forms limit; called once for each decoded message."""
     if len(message.parts) > 1:
         check_count(message.parts, limits.parts, "documents and attachments", "/documents")
         check_ids([part.id for part in message.parts], "/documents")

@@ -1,9 +1,8 @@
 """Cache of documents parsed recently, so that the next reader need not parse them again.
 
-The rules that route a message and the bindings of the exchange it is sent to look at it within milliseconds of each other, so
-that one parse serves both. Rules: trees are only looked at, never changed; what is large is not kept. A small document's
-tree is for the thread that asked for it, and shown to no other; larger ones, at which threads beside the event loop look, are
-for all of them.
+The rules that route a message and the bindings of its exchange read it within milliseconds of each other, so one parse
+serves both. Rules: trees are never changed; large trees are not cached. The tree of a small document is used only by
+the thread that parsed it; larger trees are shared by all threads.
 """
 
 from __future__ import annotations
@@ -21,7 +20,7 @@ _larger = lru_cache(maxsize=KEPT)(parse)
 
 
 def tree_of(document: bytes) -> Tree:
-    """The root of the document; raises Refused when it cannot be parsed."""
+    """Return the root of the document; raises Refused if it cannot be parsed."""
     if len(document) <= SMALL:
         return _small.own(document)
     return _larger(document) if len(document) <= LARGEST else parse(document)

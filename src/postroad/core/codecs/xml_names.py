@@ -1,14 +1,13 @@
 """The name dictionaries of libxml2, kept small and used by one thread each.
 
-lxml has one dictionary for each thread. In it stays every name, prefix, namespace and run of blanks that was ever
-read there: a sender of ever new names would fill the memory, and from some 350 MB on libxml2 takes no new name from
-anyone. Nor has it a lock. Looking for a name in a tree looks it up in the tree's dictionary, so that two threads
-break each other's memory where one reads a document while the other looks into a tree of the same dictionary, or
-reads with a parser that the first has used.
+lxml has one dictionary per thread. It keeps every name, prefix, namespace and run of blanks that was ever read in the
+thread. So a sender of ever new names would fill the memory, and above about 350 MB libxml2 accepts no new names. The
+dictionary has no lock. Searching a tree for a name uses the tree's dictionary, so two threads corrupt memory if one
+parses a document while the other searches a tree of the same dictionary, or uses a parser of the first thread.
 
-Rules: a parser stays in its thread, and a new parser has a new dictionary. Small documents that are read in one
-thread share a dictionary up to a total size; any other has its own, to which nothing is added later. Either is freed
-with the last tree that was read with it. lxml stores the dictionary in the state of the thread, under a name that a
+Rules: a parser stays in its thread, and a new parser has a new dictionary. Small documents that are parsed in one
+thread share a dictionary up to a total size; every other document has its own, to which nothing is added later. A
+dictionary is freed with the last tree that uses it. lxml stores the dictionary in the state of the thread, under a name that a
 test of this module checks.
 """
 
@@ -19,9 +18,7 @@ from collections.abc import Callable
 from threading import local
 from typing import Any, Generic, TypeVar
 
-MAX_DICTIONARY_BYTES = (
-    128 << 10
-)  # of documents for one shared dictionary, which makes less than 1 MiB of it, whatever they say
+MAX_DICTIONARY_BYTES = 128 << 10  # bytes of documents for one shared dictionary, which then has less than 1 MiB
 SMALL = (
     32 << 10
 )  # a document; of a larger one it is not seen in the time it takes whether it has a dictionary of its own
@@ -60,7 +57,7 @@ class KeptParser(Generic[_Parser]):
 
 
 class EachThread(local, Generic[_Own]):
-    """Something of which each thread has its own."""
+    """A value of which each thread has its own."""
 
     def __init__(self, make: Callable[[], _Own]) -> None:
         self.own = make()

@@ -53,9 +53,7 @@ class ObjectStep:
 class ConfigurationPlan:
     steps: tuple[ObjectStep, ...] = ()
     faults: tuple[DocumentError, ...] = ()
-    warnings: tuple[
-        DocumentError, ...
-    ] = ()  # what may be right later, or on another node; nothing of them stops the plan
+    warnings: tuple[DocumentError, ...] = ()  # they do not prevent the plan from being applied
 
     @property
     def version(self) -> str:
@@ -94,7 +92,7 @@ class PlanningContext:
     proven: frozenset[str] | None = None  # places of certificates whose keys are proven; None: none needs to be
     callables: frozenset[str] = frozenset()  # routings that the operator has registered
     faults: list[DocumentError] = field(default_factory=list)
-    replaced: list[Credential] = field(default_factory=list)  # that go, because others come under their labels
+    replaced: list[Credential] = field(default_factory=list)  # credentials whose labels get new secrets
 
     def fault(self, place: str, detail: str) -> None:
         self.faults.append(DocumentError(place, detail))

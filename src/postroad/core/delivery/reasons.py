@@ -37,7 +37,7 @@ TEXTS: dict[str, str] = {
     "push.connect-timeout": "it did not accept the connection in time",
     "push.closed": "it closed the connection without an answer",
     "push.cut-short": "it closed the connection before its answer was complete",
-    "push.broken-off": "it broke the connection off",
+    "push.broken-off": "it reset the connection",
     # there was no connection
     "push.nothing-listens": "nothing listens on that port",
     "push.unreachable": "it cannot be reached ({detail})",
@@ -63,7 +63,7 @@ TEXTS: dict[str, str] = {
     # in transit
     "delivery.not-acknowledged": "handed out {count:times} without being acknowledged",
     "delivery.expired": "not fetched before it expired",
-    "delivery.expired-in-batch": "not fetched before it expired, in a batch that had not gone",
+    "delivery.expired-in-batch": "not fetched before it expired, in a batch that was not sent",
     "delivery.kept-too-long": "it waited longer than the {seconds} s for which its receiver keeps messages",
     "delivery.withdrawn": "withdrawn by its sender",
     "service.error": "{by} answered {status} {detail}",

@@ -1,6 +1,6 @@
 """Limits on the number of bindings: per exchange, per queue, and of those evaluated for every message.
 
-The last are the expensive ones: what the matcher cannot sort out beforehand costs the engine a look at every message.
+The last are expensive: a query that the matcher cannot prefilter is evaluated by the engine for every message.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ MAX_ALWAYS_EVALUATED = 100  # of a queue at one exchange
 
 
 def find_exceeded_limit(*, of_exchange: int, of_queue: int, always: int) -> str:
-    """The limit that these numbers of bindings exceed, in words; empty if none."""
+    """Return a text about the limit that these numbers of bindings exceed; empty if none."""
     if of_exchange > MAX_PER_EXCHANGE:
         return f"An exchange has at most {MAX_PER_EXCHANGE} bindings; bind to another exchange, or combine queries"
     if of_queue > MAX_PER_QUEUE:

@@ -1,8 +1,8 @@
 """Conditions: literals over slots, joined by and and or; only literals are negated.
 
-A literal holds if some value that its reading gives passes its test. Its negation holds if none does *and* nothing was an
-error: a literal over an error and its negation are both false, which is how "an error means no" comes out right without a
-third truth value. So conditions are negated before they are tried, never after.
+A literal holds if some value of its reading passes its test. Its negation holds if no value passes *and* there was no
+error: a literal over an error and its negation are both false, so that an error never matches, without a third truth
+value. So conditions are negated before they are evaluated, never after.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Constant = str | bool | int | Decimal | float | None
 
 
 class Test(Enum):
-    __hash__ = object.__hash__  # they are hashed far more often than made, and an Enum does that by its name
+    __hash__ = object.__hash__  # by identity, because Enum hashes by name, which is slower
 
     EQ = "="
     NE = "!="
@@ -125,7 +125,7 @@ def literals_of(condition: Condition) -> list[Literal]:
 
 
 def _shown(constant: Constant) -> str:
-    """Formats a constant as a query would write it."""
+    """Format a constant as in a query."""
     match constant:
         case bool():
             return "true()" if constant else "false()"

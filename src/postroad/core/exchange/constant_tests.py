@@ -1,8 +1,8 @@
 """Tests a value against a constant, or prepares a test for all constants that bindings compare the same values with.
 
-Rules: a prepared test costs next to nothing for each constant, since there may be thousands of them. A pattern of
-``matches()`` is used only if every character of it is known to mean the same in XPath and in RE2; all other patterns
-are left to the engine.
+Rules: a prepared test costs almost nothing per constant, because there may be thousands of them. A pattern of
+``matches()`` is used only if every character is known to have the same meaning in XPath and in RE2; the engine evaluates
+all other patterns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _ANY_BUT_LINE_ENDS = r"[^\n\r]"
 
 
 def to_re2_pattern(pattern: str) -> str | None:
-    """The pattern as RE2 is to have it, or None if it needs the engine."""
+    """Return the pattern for RE2, or None if it needs the engine."""
     pieces: list[str] = []
     at = 0
     while at < len(pattern):
@@ -43,12 +43,12 @@ def to_re2_pattern(pattern: str) -> str | None:
 
 
 def has_match(pattern: str, text: str) -> bool:
-    """Whether a pattern, already converted for RE2, is found anywhere in the text."""
+    """Return True if a pattern, already converted for RE2, matches anywhere in the text."""
     return pattern_of(pattern)(text) is not None
 
 
 Tried = Callable[[Any], bool]  # of a constant
-FEW = 8  # values, through which it is cheaper to go than to make a set of them
+FEW = 8  # number of values up to which a loop is cheaper than a set
 
 
 def _matches(value: str, constant: str) -> bool:
@@ -66,12 +66,12 @@ _COMPARE: dict[Test, Callable[[Any, Any], bool]] = {
     Test.NOT_LE: _not(operator.le), Test.NOT_GT: _not(operator.gt), Test.NOT_GE: _not(operator.ge),
     Test.CONTAINS: str.__contains__, Test.STARTS: str.startswith, Test.ENDS: str.endswith, Test.MATCHES: _matches,
 }  # fmt: skip
-_SEARCHED = {Test.CONTAINS: ("", ""), Test.STARTS: ("\0", ""), Test.ENDS: ("", "\0")}  # what stands around the constant
+_SEARCHED = {Test.CONTAINS: ("", ""), Test.STARTS: ("\0", ""), Test.ENDS: ("", "\0")}  # text around the constant
 _ORDERED = {Test.LT: "__lt__", Test.LE: "__le__", Test.GT: "__gt__", Test.GE: "__ge__"}
 
 
 def passes(test: Test, value: Any, constant: Any) -> bool:
-    """Whether one value passes."""
+    """Return True if one value passes."""
     return bool(_COMPARE[test](value, constant))
 
 
@@ -79,7 +79,7 @@ Maker = Callable[[Sequence[Any]], Tried]
 
 
 def find_test_maker(test: Test, *, typed_numbers: bool) -> Maker:
-    """The function that prepares a test: from values to a predicate over constants."""
+    """Return the function that prepares a test: from values to a predicate over constants."""
     if test is Test.EXISTS:
         return _existing
     if test in (Test.EQ, Test.NOT_NE):
@@ -105,7 +105,7 @@ def _equal(values: Sequence[Any]) -> Tried:
 
 
 def _unequal(values: Sequence[Any]) -> Tried:
-    """Where two differ, one of them is unlike any constant."""
+    """Prepare ``!=``: if two values differ, one of them differs from any constant."""
     different = list(dict.fromkeys(values))
     if len(different) > 1:
         return _always
@@ -113,7 +113,7 @@ def _unequal(values: Sequence[Any]) -> Tried:
 
 
 def _ordered_maker(test: Test) -> Maker:
-    """Some value is less than the constant if the least one is; NaN, which is unlike itself, is neither less nor more."""
+    """Prepare an order comparison: some value is less than the constant if the least one is; NaN never is."""
     compare, of_float = _COMPARE[test], _ORDERED[test]
     extreme_of = min if test in (Test.LT, Test.LE) else max
 

@@ -113,7 +113,7 @@ class _Draft:
         self.found.gone.append(attachment)
 
     def set_aside(self, attachments: tuple[Attachment, ...]) -> None:
-        """What changes is in the way of nothing that happens to its node."""
+        """Treat attachments that the same change replaces as detached, so that their nodes can be changed."""
         if self._index is not None:
             self._detached.update(
                 one.id for one in attachments if self._index.is_attached(one.id) and not self._is_so(one)

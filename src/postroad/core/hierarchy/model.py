@@ -20,18 +20,18 @@ class Side(StrEnum):
 class Way(StrEnum):
     """Where a message goes from the node of its producer."""
 
-    DESCENDANTS = "descendants"  # the node and all below it, but for what a nearer producer shadows; depth first
+    DESCENDANTS = "descendants"  # the node and all below it, except below a nearer producer; depth first
     ANCESTORS = "ancestors"  # the node and all above it, the nearest first
-    SIBLINGS = "siblings"  # the nodes beside it, themselves and not what is below them
+    SIBLINGS = "siblings"  # the siblings, without their descendants
     NEAREST = "nearest"  # the first node with a consumer: itself, or else the next one upwards
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Strategy:
-    """A way, and what narrows it."""
+    """A way with optional limits."""
 
     way: Way = Way.DESCENDANTS
-    within: int | None = None  # so many levels at most; 0 is the node itself
+    within: int | None = None  # maximum number of levels; 0 is the node itself
     tags: tuple[str, ...] = ()  # only consumers at nodes whose tag is like one of these: canvas-*
 
 
@@ -47,25 +47,25 @@ class Attachment:
     service: str  # address or GCID
     side: Side
     node: str = ""  # its tag
-    topics: tuple[str, ...] = ()  # none: all that the node has, now and later
+    topics: tuple[str, ...] = ()  # empty: all topics of the node, now and later
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Node:
     tag: str
-    under: str = ""  # the tag of the node above; only the root has none
+    under: str = ""  # the tag of the parent; empty for the root
     topics: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Model:
     name: str
-    nodes: tuple[Node, ...]  # the root first, every other one after the node it stands under
+    nodes: tuple[Node, ...]  # the root first, every other node after its parent
     attachments: tuple[Attachment, ...] = ()
-    strategies: tuple[tuple[str, Strategy], ...] = ()  # of topics that do not simply go down
+    strategies: tuple[tuple[str, Strategy], ...] = ()  # strategies of topics that do not use the default
 
 
 def usual_id(side: Side, service: str, *, node: str = "", topic: str = "") -> str:
-    """The id of an attachment that was written without one: a service is rarely on one side of one place twice."""
-    place = node or f"#{topic}"  # no tag begins like that
+    """Return the default id of an attachment; unique unless a service is attached twice on one side of a node."""
+    place = node or f"#{topic}"  # no tag begins with this
     return f"{side}:{place}:{service}"

@@ -12,8 +12,8 @@
           topics: [region, alarm]
           consumers: [{service: Acme/Map, topics: [region], id: map}]
 
-Rules: nothing is converted silently, and a name that is not known is a fault, told with its place. What is written back is
-read as the very same model.
+Rules: nothing is converted silently; an unknown name is an error with its location. A written document is read as the
+same model.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class AttachmentForm(ModelFormBase):
 
 
 F = TypeVar("F", bound=ModelFormBase)
-Attached = str | AttachmentForm  # a service alone, or with what is not as usual
+Attached = str | AttachmentForm  # a service, or a service with options
 
 
 class NodeForm(ModelFormBase):
@@ -76,7 +76,7 @@ class ModelForm(ModelFormBase):
 
 
 def parse_model(document: Any) -> Model:
-    """Reads a model from a document that was parsed from YAML or JSON."""
+    """Read a model from a document that was parsed from YAML or JSON."""
     form = _read(document, ModelForm)
     by_topic = [(topic, _read(form.topics[topic], TopicForm, _pointer(topic))) for topic in sorted(form.topics)]
     placed = list(_depth_first(form.root))
@@ -92,7 +92,7 @@ def parse_model(document: Any) -> Model:
 
 
 def _depth_first(root: NodeForm) -> Iterator[tuple[NodeForm, str]]:
-    """Every node, with the tag of the one above it."""
+    """Yield every node with the tag of its parent."""
     waiting = [(root, "")]
     while waiting:
         node, under = waiting.pop()

@@ -33,18 +33,18 @@ from postroad.errors import Refused
 NODE, ATTACHMENT, TOPIC = "node", "attachment", "topic"
 PARTS = (NODE, ATTACHMENT, TOPIC)
 PLACES_A_CHANGE = 10_000  # places are numbered by the version of the directory, and within it
-AT_ONCE = 200  # parts, before others have their turn
+AT_ONCE = 200  # parts per step
 
 Saved = TypeVar("Saved", ModelNode, ModelAttachment)
 
 
 class OpenedModel(NamedTuple):
     model: ModelIndex | None  # None: the model has no nodes
-    whole: bool  # whether all that is saved is in it
+    whole: bool  # whether it contains all saved objects
 
 
 def first_place(directory: Directory) -> int:
-    """The place of the first part that the next change saves: behind all there are, without looking at them."""
+    """Return the position of the first part in the next change, after all existing ones."""
     return (directory.version + 1) * PLACES_A_CHANGE
 
 
@@ -87,7 +87,7 @@ def to_saved_topic(service: str, topic: str, strategy: Strategy) -> ModelTopic:
 
 
 def open_in_steps(directory: Directory, service: str) -> Iterator[OpenedModel | None]:
-    """Make the index of all that is saved of a model: None whenever others may have their turn, and at last the answer."""
+    """Build the index of a saved model in steps: yields None between steps, and the result at the end."""
     nodes = directory.parts_of(service, NODE)
     children = yield from _by_parent(nodes)
     roots = children.pop("", [])
@@ -105,7 +105,7 @@ def open_in_steps(directory: Directory, service: str) -> Iterator[OpenedModel | 
 
 
 def open_at_once(directory: Directory, service: str) -> OpenedModel:
-    """Opens the whole model in one call; blocks until that is done."""
+    """Open the whole model in one blocking call."""
     return next(opened for opened in open_in_steps(directory, service) if opened is not None)
 
 
@@ -131,7 +131,7 @@ def _grown(index: ModelIndex, children: Mapping[str, list[ModelNode]]) -> Iterat
 
 
 def _attached(index: ModelIndex, saved: Mapping[str, ModelAttachment]) -> Generator[None, None, int]:
-    """In the order of their places, of which those of one change are sorted at a time; returns how many have found theirs."""
+    """Attach the attachments in the order of their positions, sorted per change; returns the number attached."""
     by_change: dict[int, list[ModelAttachment]] = defaultdict(list)
     for number, one in enumerate(saved.values()):
         by_change[one.place // PLACES_A_CHANGE].append(one)
@@ -162,7 +162,7 @@ def _fits(put: Any, part: Node | Attachment) -> bool:
 
 
 def apply_changes(index: ModelIndex, service: str, touched: Iterable[tuple[str, str]], directory: Directory) -> None:
-    """Applies to the index what the directory holds for the parts that changed, each by kind and key."""
+    """Apply changed objects of the directory to the index, each given by kind and key."""
     by_kind: dict[str, dict[str, Any]] = {kind: {} for kind in PARTS}
     for kind, name in touched:
         by_kind[kind][name] = directory.object(kind, f"{service}/{name}")
@@ -185,7 +185,7 @@ def _in_order(parts: Mapping[str, Saved | None]) -> list[Saved]:
 
 
 def _put_node(index: ModelIndex, node: ModelNode) -> None:
-    """Where it is and has its topics already, it can only have been put behind the others there."""
+    """Add or move a node to the end of its siblings, and set its topics."""
     if node.tag not in index:
         index.add_node(to_live_node(node))
         return

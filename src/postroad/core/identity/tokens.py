@@ -70,7 +70,7 @@ class Tokens:
         return [mine.key, *(one.key for one in before if mine.overlaps(number))]
 
     def number(self, text: str) -> int | None:
-        """The delivery number that a token speaks of, or None when it is not even shaped like one."""
+        """Return the delivery number in a token; None if malformed."""
         shown = ids.token_number(text)
         return self.pseudonyms.real_number(shown) if shown is not None else None
 

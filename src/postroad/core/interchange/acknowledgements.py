@@ -38,17 +38,19 @@ class ReportedStatus:
     group: str = ""
     kind: str = ""  # of the document
     reference: str = ""  # of the document
-    facts: Mapping[str, str] = field(default_factory=dict)  # what else must agree: date, time, kind of the group
+    facts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # other values that must match: date, time, kind of the group
     reasons: tuple[str, ...] = ()
 
     @property
     def document(self) -> str:
-        """The reference of the document; empty if none is named."""
+        """Return the reference of the document; empty if none is named."""
         return self.reference or self.facts.get("user_reference", "")
 
     @property
     def named(self) -> str:
-        """A description of what the status applies to."""
+        """Return a description of what the status applies to."""
         names = (self.interchange, self.group, self.kind, self.document)
         return f"{self.scope} {' '.join(name for name in names if name)}".strip()
 
@@ -77,7 +79,7 @@ def read_x12_statuses(found: Split) -> tuple[ReportedStatus, ...]:
 
 def _said_in_x12(told: x12.X12Acknowledgements) -> Iterator[ReportedStatus]:
     for ta1 in told.interchanges:
-        # It speaks of the envelope alone: what is in it was received, and 997 or 999 will tell more.
+        # It applies only to the envelope: the content was received, and a 997 or 999 has its status.
         rejected = ta1.verdict is PartnerStatus.REJECTED
         yield ReportedStatus(
             scope=StatusScope.INTERCHANGE,
@@ -163,7 +165,7 @@ def is_edifact_answer(member: Member) -> bool:
 
 
 def is_hl7_answer(member: Member) -> bool:
-    """An acknowledgement and nothing more; other answers (ORR, RSP …) bring results too, and are documents."""
+    """Return True for a pure acknowledgment; other responses (ORR, RSP …) have results too, and are documents."""
     return member.kind[:3] == "ACK"
 
 
@@ -175,14 +177,14 @@ def is_swift_answer(member: Member) -> bool:
 
 _Names = tuple[object, ...]
 _FACTS = ("date", "time", "group_kind", "user_reference")
-_DRAWN = frozenset(("interchange", "group"))  # numbers that are drawn, and therefore stand for one interchange
+_DRAWN = frozenset(("interchange", "group"))  # drawn numbers, which identify one interchange
 _OF_ITS_PARTS = {
     PartnerStatus.PARTLY: PartnerStatus.ACCEPTED,
     PartnerStatus.NOTED: PartnerStatus.ACCEPTED,
-}  # what names no part of it, accepts it
+}  # without a named part, it accepts the whole
 
 
-# What says not which one it is about, is about none: of these names one may be as good as any other.
+# A status without identifiers is not matched: these names are not unique.
 _NAMED: dict[StatusScope, Callable[[ReportedStatus], str]] = {
     StatusScope.INTERCHANGE: lambda one: one.interchange,
     StatusScope.GROUP: lambda one: one.group,
@@ -233,7 +235,7 @@ _Shape = tuple[StatusScope, tuple[str, ...]]
 
 
 def _shape(one: ReportedStatus) -> _Shape:
-    """The names that it uses: by these a document is asked for its own."""
+    """Return which identifiers the status uses; documents are compared by these."""
     names = ("interchange", "group", "kind", "reference")
     return one.scope, (*(name for name in names if getattr(one, name)), *(name for name in _FACTS if name in one.facts))
 
@@ -268,9 +270,9 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    verdict: PartnerStatus  # on the batch
-    reasons: tuple[str, ...]  # that hold for all of it
-    members: tuple[AnsweredMember, ...]  # of which something else is said
+    verdict: PartnerStatus  # statuses of the batch
+    reasons: tuple[str, ...]  # statuses of the whole batch
+    members: tuple[AnsweredMember, ...]  # documents with another status
 
 
 def summarize_statuses(became: Sequence[DocumentStatus], filed: Sequence[DocumentPosition]) -> BatchStatus:
@@ -294,7 +296,7 @@ def summarize_statuses(became: Sequence[DocumentStatus], filed: Sequence[Documen
 
 
 def _whole(verdicts: Collection[PartnerStatus], is_all: bool) -> tuple[PartnerStatus, PartnerStatus]:
-    """The status of the batch, and the status of documents that are not named."""
+    """Return the status of the batch, and the status of documents that are not named."""
     if not is_all or (PartnerStatus.RECEIVED in verdicts and PartnerStatus.REJECTED not in verdicts):
         return PartnerStatus.RECEIVED, PartnerStatus.RECEIVED
     if len(verdicts) == 1:

@@ -1,13 +1,13 @@
 """Options that a splitter can agree on with a partner, for every standard: names and allowed values.
 
-acknowledge    asked or always: whether the partner is notified though it did not ask
+acknowledge    asked or always: whether acknowledgments are sent only on request
 answer         997 or 999
-answers        hear or pass: whether what the partner says of ours goes on, too
-duplicates     refuse or pass: what becomes of an interchange that came before
+answers        hear or pass: whether the partner's acknowledgments are also forwarded
+duplicates     refuse or pass: how a repeated interchange is handled
 our_name, partner_name   both sides, as the batcher names them
-topic          kind or keep: of documents
+topic          kind or keep: topic of documents
 
-Lists the envelope option names of each standard, too, as the reference pages show them.
+This module also lists the envelope options of each standard, as shown in the reference.
 
 Rule: a name that a standard does not know is an error, reported when it is saved.
 """

@@ -27,12 +27,12 @@ def unfit_value(name: str, detail: str) -> Refused:
 
 
 def moment_of(envelope: Envelope) -> datetime:
-    """When it is written, on the clock that was agreed on."""
+    """Return the time of the envelope, in the agreed UTC offset."""
     return _EPOCH + timedelta(microseconds=envelope.at_us, minutes=offset_minutes(envelope))
 
 
 def offset_minutes(envelope: Envelope) -> int:
-    """The offset of the agreed clock from UTC in minutes: less than a day."""
+    """Return the agreed offset from UTC in minutes: less than a day."""
     offset = envelope.options.get("utc_offset_minutes", "0")
     if not offset.removeprefix("-").isdecimal() or len(offset) > 5 or abs(int(offset)) >= _DAY_MINUTES:
         raise unfit_value("utc_offset_minutes", f"{offset!r} is not a number of minutes below 1440 (one day)")

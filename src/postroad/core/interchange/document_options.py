@@ -4,7 +4,7 @@
     properties     document.delimiters = 3a 2b 2c 3f 20 27 · document.charset = iso-8859-2 · document.syntax = UNOD
 
 A splitter writes these, and so can any sender of a single document. An assembler reads them and converts the document
-to the options of its envelope. Rules: the content type describes the bytes that it comes with, so it wins, and a
+to the options of its envelope. Rules: the content type describes the current bytes, so it takes precedence, and a
 document that contradicts it is refused. A property may describe an earlier version of the document, so it counts only
 if the document can be read with it.
 """
@@ -60,7 +60,7 @@ def read_declared_options(standard: str, content_type: str, properties: Iterable
 
 @lru_cache(maxsize=256)
 def read_delimiters(standard: str, text: str) -> Mapping[str, bytes]:
-    """The delimiters in a declaration, by role; empty where one is not used."""
+    """Return the declared delimiters by role; a role without a delimiter is empty."""
     listed, names = [one for one in _BETWEEN.split(text.strip()) if one], DELIMITERS[standard]
     if len(listed) != len(names) or not all(map(_HEX.fullmatch, listed)):
         expected = ", ".join(names)
@@ -89,7 +89,7 @@ def unwrap_described(member: Buffer | DescribedDocument) -> tuple[Buffer, Mappin
 def read_by_declaration(
     options: Mapping[str, str], read_declared: Callable[[str], _Document], read_seen: Callable[[], _Document]
 ) -> _Document:
-    """Read a document in the delimiters that it declares, otherwise in those that are seen in it."""
+    """Read a document with its declared delimiters, otherwise with detected ones."""
     if "delimiters" in options:
         return read_declared(options["delimiters"])
     if "earlier_delimiters" in options:
@@ -110,7 +110,7 @@ def _to_ascii_superset(data: bytes, options: Mapping[str, str]) -> tuple[bytes, 
 
 
 def find_declared_charset(data: bytes, options: Mapping[str, str]) -> str:
-    """The codec of a document with letters beyond ASCII; empty where nothing is declared."""
+    """Return the codec of a document with letters beyond ASCII; empty if it declares none."""
     if charset := options.get("charset", ""):
         return codec_of(charset)
     earlier = options.get("earlier_charset", "")
@@ -124,7 +124,7 @@ def find_declared_charset(data: bytes, options: Mapping[str, str]) -> str:
 
 
 def convert_charset(data: bytes, old: str, new: str) -> bytes:
-    """Converts text to another charset; refuses characters that the charset does not have."""
+    """Convert text to another charset; refuses characters that the charset does not have."""
     try:
         text = data.decode(old)
     except UnicodeDecodeError:

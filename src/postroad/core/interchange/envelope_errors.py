@@ -25,7 +25,7 @@ class UncertainBoundary(Exception):
 
 
 def take_only(found: Iterator[Split], code: str) -> Split:
-    """Returns the first interchange; if another follows, that is an error with this code."""
+    """Return the first interchange; if another follows, that is an error with this code."""
     first = next(found)
     if next(found, None) is None:
         return first
@@ -37,16 +37,16 @@ def take_only(found: Iterator[Split], code: str) -> Split:
 class Repair:
     """The errors, by code, that a standard can repair."""
 
-    harmless: Container[str] = ()  # nothing has to be changed, and nothing guessed
-    provable: tuple[str, ...] = ()  # each by the others: one of them must be right
-    right_member: Callable[[Member, Split], Member] | None = None  # one that has a fault, rewritten
+    harmless: Container[str] = ()  # no bytes have to be changed
+    provable: tuple[str, ...] = ()  # redundant values, of which one must be right
+    right_member: Callable[[Member, Split], Member] | None = None  # rewrites an incorrect member
 
 
 NO_REPAIR = Repair()
 
 
 def judge_with_repair(found: Split, on_error: OnEnvelopeError, repair: Repair = NO_REPAIR) -> Split:
-    """Accepts, repairs or refuses an interchange."""
+    """Accept, repair or refuse an interchange."""
     if not found.faults:
         return found
     if on_error is OnEnvelopeError.REFUSE or any(fault.fatal for fault in found.faults):
@@ -73,7 +73,7 @@ def _is_repairable(fault: InterchangeFault, wrong: Container[tuple[str, int, int
 
 
 def refusal_of(found: Split) -> Refused:
-    """A refusal that lists the first errors with their code and offset."""
+    """Return a refusal that lists the first errors with their code and offset."""
     told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MOST_TOLD]]
     left = len(found.faults) - len(told)
     more = [f"and {left} more errors"] if left else []
@@ -81,19 +81,19 @@ def refusal_of(found: Split) -> Refused:
 
 
 def is_same_number(one: str, other: str) -> bool:
-    """Whether two numbers are equal without leading zeros; anything else must be the same text."""
+    """Return True if two numbers are equal without leading zeros; other values must be the same text."""
     if one == other:
         return True
     return one.isdecimal() and other.isdecimal() and one.lstrip("0") == other.lstrip("0")
 
 
 def without_breaks(reference: str) -> str:
-    """A number as it was before its lines were wrapped: line breaks in it are never a part of it."""
+    """Return a number without line breaks, which are never a part of it."""
     return reference.replace("\r", "").replace("\n", "")
 
 
 def judge_harmless(found: Split, on_error: OnEnvelopeError, harmless: Container[str]) -> Split:
-    """Judge errors of which the codes in ``harmless`` touch no member, so a repair only records them."""
+    """Accept or refuse an interchange; errors with a code in ``harmless`` affect no member, so a repair only records them."""
     return judge_with_repair(found, on_error, Repair(harmless=harmless))
 
 

@@ -1,8 +1,7 @@
-"""Reads what a partner sent, by its agreed options: interchanges, documents and acknowledgments.
+"""Reads a partner's interchanges, documents and acknowledgments by the agreed options.
 
-Rules: bytes without a recognisable interchange are refused, since there is no partner to answer. A message is
-accepted completely or not at all. A refusal contains everything that was found, so that the partner can be notified the
-reason.
+Rules: bytes without a recognisable interchange are refused, because there is no partner to notify. A message is accepted
+completely or not at all. A refusal contains all findings, so that the partner can be notified of the reason.
 """
 
 from __future__ import annotations
@@ -40,13 +39,13 @@ class OpenedInterchanges:
     """All interchanges in one part of a message."""
 
     standard: Standard
-    found: tuple[Split, ...]  # as they may pass; where they may not, as they came
-    refusal: Refused | None = None  # why nothing of it is taken
-    said: Answers = ()  # what each interchange says of ours, where it says anything
+    found: tuple[Split, ...]  # accepted or repaired; if refused, as received
+    refusal: Refused | None = None  # reason if the message is refused
+    said: Answers = ()  # statuses in each interchange of documents that we sent
 
 
 def open_interchanges(data: Buffer, agreed: Splitting, catalogue: StandardCatalogue) -> OpenedInterchanges:
-    """Reads the interchanges in these bytes; raises Refused if there are none."""
+    """Read the interchanges in these bytes; raises Refused if there are none."""
     standard = catalogue.standard(agreed.standard or _recognised(data))
     if standard.split is None:
         raise Refused("interchange.unfit", f"interchanges of {standard.name} cannot be split")

@@ -27,11 +27,11 @@ STANDARD = "json_lines"
 _BOM = b"\xef\xbb\xbf"
 _BLANKS = b" \t\r\n"
 _HARMLESS = ("json_lines.bom", "json_lines.blank")
-_READER = msgspec.json.Decoder(msgspec.Raw)  # looks whether it is JSON, and makes nothing of it
+_READER = msgspec.json.Decoder(msgspec.Raw)  # checks the syntax without building values
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Every line with something on it is a member; its reference is the number of its line."""
+    """Return every non-blank line as a member; its reference is the line number."""
     raw = whole_bytes(data)
     view, members, faults = memoryview(raw), list[Member](), list[InterchangeFault]()
     if raw.startswith(_BOM):
@@ -55,17 +55,17 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """Yields one piece per member. There is no envelope, so neither its values nor numbers are used."""
+    """Yield one piece per member. There is no envelope, so neither its values nor numbers are used."""
     for position, member in enumerate(members):
         line = bytes(member).removeprefix(_BOM).strip(_BLANKS)
         if wrong := _what_is_wrong(line):
             raise unfit_member(position, f"it is not JSON in UTF-8: {wrong}")
-        # Inside a string a line end is written \n, so those that are left stand between tokens.
+        # Inside a string, a line end is written \n, so all others are between tokens.
         yield line.translate(None, b"\r\n") + b"\n"
 
 
 def _lines(raw: bytes) -> Iterator[tuple[int, int, int]]:
-    """Number, begin and end of each line, without what ends it."""
+    """Yield number, start and end of each line, without its line end."""
     number, begin = 1, len(_BOM) if raw.startswith(_BOM) else 0
     while begin < len(raw):
         end = raw.find(b"\n", begin)

@@ -13,13 +13,13 @@ from msgspec import Struct
 from postroad.core.model.batch_policy import OnEnvelopeError as OnEnvelopeError
 
 Buffer = bytes | memoryview
-MAX_MEMBERS = 1_000_000  # of one interchange, unless the caller sets another limit
+MAX_MEMBERS = 1_000_000  # default limit of members of one interchange
 
 
 class PartnerStatus(StrEnum):
     """The status that a partner reports for something we sent."""
 
-    RECEIVED = "received"  # it came; of what is in it nothing is said yet
+    RECEIVED = "received"  # received; the content has no status yet
     ACCEPTED = "accepted"
     NOTED = "accepted with errors"
     PARTLY = "partly accepted"
@@ -33,10 +33,10 @@ class InterchangeFault:
     code: str  # stable: x12.count, x12.control, edifact.una …
     text: str
     at: int = 0  # byte offset
-    fatal: bool = False  # no policy can let it pass: where members begin and end is not certain
+    fatal: bool = False  # never tolerated: the boundaries of members are uncertain
     repaired: bool = False
-    group: int = -1  # place in ``Split.groups`` of the group that it is about; -1: the interchange itself
-    member: int = -1  # place in ``Split.members`` of the member that it is about
+    group: int = -1  # index in ``Split.groups`` of the affected group; -1: the interchange itself
+    member: int = -1  # index in ``Split.members`` of the affected member
 
 
 class Member(Struct, frozen=True, gc=False):
@@ -46,13 +46,13 @@ class Member(Struct, frozen=True, gc=False):
     time.
     """
 
-    data: Buffer  # from its first byte to its last, as it came
+    data: Buffer  # its bytes as received
     kind: str  # 850, ORDERS, ADT^A01, 103 …
     reference: str  # its own control number: ST02, UNH 0062, MSH-10
-    group: int = 0  # place of its group in ``Split.groups``
+    group: int = 0  # index of its group in ``Split.groups``
     facts: Mapping[str, str] = msgspec.field(
         default_factory=dict
-    )  # version and what else routing may want, by lower-case name
+    )  # version and other values for routing, by lower-case name
 
 
 class DescribedDocument(Struct, frozen=True, gc=False):
@@ -83,7 +83,7 @@ class Split:
     groups: tuple[InterchangeGroup, ...] = ()
     facts: Mapping[str, str] = field(
         default_factory=dict
-    )  # delimiters, version, date, test indicator, wish for an answer
+    )  # delimiters, version, date, test indicator, request for an acknowledgment
     faults: tuple[InterchangeFault, ...] = ()
 
 
@@ -106,19 +106,21 @@ class Numbers(Protocol):
     """Control numbers of one partner, drawn once each; persistent, and never issued twice."""
 
     def next(self, scope: str) -> int:
-        """The next number of a scope: interchange, group, member …"""
+        """Return the next number of a scope: interchange, group, member …"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
     """Where a document was placed, by the identifiers that an acknowledgment will use."""
 
-    position: int  # of the member it came from
+    position: int  # number of its member
     interchange: str  # control number of the interchange: ISA13, UNB 0020, FHS-11
     group: str = ""  # of its group: GS06, UNG 0048, BHS-11
     kind: str = ""  # ST01, UNH 0065, MSH-9 …
     reference: str = ""  # ST02, UNH 0062, MSH-10 …
-    facts: Mapping[str, str] = field(default_factory=dict)  # what else an answer quotes: date, time, kind of group
+    facts: Mapping[str, str] = field(
+        default_factory=dict
+    )  # other values in an acknowledgment: date, time, kind of group
 
 
 PlacedCallback = Callable[[Placed], None]
@@ -128,7 +130,7 @@ class Assemble(Protocol):
     def __call__(
         self, members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
     ) -> Iterator[bytes]:
-        """Yields the pieces of the stream; calls ``placed`` for every document, with its piece or at the end."""
+        """Yield the pieces of the stream; calls ``placed`` for every document, with its piece or at the end."""
 
 
 class AssembleDescribed(Protocol):
@@ -139,4 +141,4 @@ class AssembleDescribed(Protocol):
         numbers: Numbers,
         placed: PlacedCallback | None = None,
     ) -> Iterator[bytes]:
-        """The pieces of the stream, of documents that may declare their delimiters and charset."""
+        """Yield the pieces of the stream, from documents that may declare their delimiters and charset."""

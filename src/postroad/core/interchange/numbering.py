@@ -40,7 +40,7 @@ class NumberDrawing:
         self._drawn: list[DrawnNumber] = []
 
     def next(self, scope: str) -> int:
-        if scope not in SCOPES:  # no one would know where its last number is
+        if scope not in SCOPES:  # its last number could not be found
             raise Refused("interchange.unfit", f"numbers are assigned for {', '.join(SCOPES)}, not for {scope!r}")
         number = self._latest.get(scope, 0) + 1
         self._latest[scope] = number
@@ -48,11 +48,11 @@ class NumberDrawing:
         return number
 
     def after(self) -> NumberDrawing:
-        """A drawing for the next interchange, which continues where this one ends."""
+        """Return a drawing for the next interchange, which continues after this one."""
         return NumberDrawing(self._sides, self._latest)
 
     def used(self) -> tuple[DrawnNumber, ...]:
-        """All that were drawn. By one of them an interchange is found again, so one that asked for none has one beside it."""
+        """Return all drawn numbers; at least one, because an interchange is found by its number."""
         if not self._drawn:
             self.next("interchange")
         return tuple(self._drawn)

@@ -32,18 +32,18 @@ class OptionDeclarations:
         self._delimiters = _delimiters(found.standard, found.facts)
 
     def properties(self) -> Iterator[tuple[str, str]]:
-        """What every document of the interchange declares."""
+        """Return the properties that every document of the interchange declares."""
         if self._delimiters:
             yield DELIMITERS_PROPERTY, self._delimiters
         if self._standard == "edifact" and self._options.get("syntax"):
             yield SYNTAX_PROPERTY, self._options["syntax"]
 
     def charset(self, member: Member) -> str:
-        """The charset of a document with letters beyond ASCII; empty where it is not known."""
+        """Return the charset of a document with letters beyond ASCII; empty if unknown."""
         if bytes(member.data).isascii():
             return ""
         if self._options.get("encoding"):
-            return "utf-8"  # that is what a reader makes of UTF-16
+            return "utf-8"  # the reader has converted UTF-16
         if self._standard == "edifact":
             return _public_name(codec_of_syntax(self._options.get("syntax", "")))
         if self._standard == "x12":
@@ -51,7 +51,7 @@ class OptionDeclarations:
         return _MSH_18.get(member.facts.get("charset", ""), "") if self._standard == "hl7" else ""
 
     def of(self, member: Member, content_type: str) -> tuple[str, tuple[tuple[str, str], ...]]:
-        """The content type of a document with its parameters, and the properties that are its own."""
+        """Return the content type of a document with its parameters, and its own properties."""
         charset = self.charset(member)
         if self._delimiters and self._delimiters not in _USUAL[self._standard]:
             content_type += f"; delimiters={self._delimiters.replace(' ', '.')}"

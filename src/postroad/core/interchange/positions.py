@@ -1,4 +1,4 @@
-"""Positions of documents in standards whose acknowledgments name none: each is identified by its position.
+"""Positions of documents, for standards whose acknowledgments do not name documents.
 
 Rule: the position of every document of a batch is recorded, so that an acknowledgment can be matched to it.
 """
@@ -14,7 +14,7 @@ Plain = Callable[[Iterable[Buffer], Envelope, Numbers], Iterator[bytes]]
 
 
 def by_place(assemble: Plain) -> Assemble:
-    """Wraps ``assemble`` for standards without named documents: reports each document by its position, at the end."""
+    """Wrap ``assemble`` for standards without named documents: reports each document by its position, at the end."""
 
     def assembled(
         members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
@@ -39,7 +39,7 @@ class _Counted:
 
 
 class _Seen:
-    """Numbers, of which it is remembered what the interchange is called."""
+    """Numbers that record the number of the interchange."""
 
     def __init__(self, numbers: Numbers, interchange: str) -> None:
         self._numbers, self.interchange = numbers, interchange
@@ -52,6 +52,6 @@ class _Seen:
 
 
 def record_position(placed: Placed, delivery: int) -> DocumentPosition:
-    """``delivery`` is the one by which the document joined its batch."""
+    """Return the position of a document; ``delivery`` is the delivery that joined the batch."""
     facts = tuple(placed.facts.items())
     return DocumentPosition(delivery, placed.interchange, placed.group, placed.kind, placed.reference, facts)

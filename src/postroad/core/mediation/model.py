@@ -36,27 +36,27 @@ class DecodedMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     format: Format
     parts: tuple[Part, ...]
-    wrapper: Wrapper | None = None  # None: nothing about the wrapping is worth keeping
-    header: Message | None = None  # what the message itself says to the network
-    notes: tuple[str, ...] = ()  # what its reader let pass
+    wrapper: Wrapper | None = None  # None: the wrapper has no information
+    header: Message | None = None  # the network header in the message itself
+    notes: tuple[str, ...] = ()  # deviations that the reader tolerated
 
 
 class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
     """A message to be encoded in the recipient's format."""
 
     parts: tuple[Part, ...]
-    wrapper: Wrapper | None = None  # of the message as it came, where no one has changed it since
-    seed: bytes = b""  # from which boundaries are made: the same for every attempt at a delivery
+    wrapper: Wrapper | None = None  # wrapper of the original message, if it is unchanged since
+    seed: bytes = b""  # seed for boundaries: the same for every attempt at a delivery
     sender: str = ""
     topic: str = ""
     handle: str = ""
     session: str = ""
     posted_at_us: int = 0
     properties: tuple[Property, ...] = ()
-    form: str = ""  # in which the message came, where that is known
+    form: str = ""  # format of the original message, if known
     traceparent: str = ""
     tracestate: str = ""
-    soap_body: str = ""  # what becomes of its SOAP part: strip or keep; empty: as the format has it
+    soap_body: str = ""  # handling of its SOAP part: strip or keep; empty: the format's default
 
     def in_wrapper(self, *formats: Format) -> Wrapper | None:
         """Return the wrapper if the parts fit into it and it is of one of these formats."""
@@ -65,7 +65,7 @@ class OutgoingMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     @property
     def action(self) -> str:
-        """The SOAPAction of the message when it arrived."""
+        """Return the SOAPAction of the original message."""
         return self.wrapper.action if self.wrapper is not None else ""
 
 
@@ -74,9 +74,11 @@ class EncodedMessage(Struct, gc=False, frozen=True, kw_only=True):
 
     media_type: str
     body: list[Buffer]
-    headers: tuple[tuple[str, str], ...] = ()  # of the format, beside its type: SOAPAction, Content-Disposition …
-    dropped: tuple[str, ...] = ()  # what has no place in the format, a sentence each
-    head: bytes = b""  # for AS2: the header block of the entity exactly as it came, where that is to be kept
+    headers: tuple[
+        tuple[str, str], ...
+    ] = ()  # headers of the format besides the type: SOAPAction, Content-Disposition …
+    dropped: tuple[str, ...] = ()  # information that the format cannot represent, one sentence each
+    head: bytes = b""  # for AS2: the original header block of the entity, if it must be kept
 
     @property
     def data(self) -> bytes:

@@ -2,7 +2,7 @@
 
 Rules: each alert has a runbook page of its own name in ``docs/runbooks``. ``deploy/prometheus/postroad.rules.yml`` is written
 from this table (``python -m scripts.reference_pages``). A live condition has the threshold of its expression, applied to two
-pages some seconds apart; an alert without one needs history. Severity "page" is for what endangers a promise soon.
+pages some seconds apart; an alert without one needs history. Severity "page" means that a promise of the network is at risk soon.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class Alert(NamedTuple):
     expression: str  # PromQL
     hold: str  # how long it must be true
     severity: str
-    summary: str  # one sentence: what is wrong
+    summary: str  # the problem, in one sentence
     live: Callable[[MetricReadings], bool] | None = None
     history: str = ""  # why it cannot be evaluated live
 
@@ -130,7 +130,7 @@ ALERTS: tuple[Alert, ...] = (
         'sum by (job, instance) (rate(postroad_posts_total{outcome="unavailable"}[5m])) > 0',
         "5m",
         PAGE,
-        "A node turns posts away because it cannot store them.",
+        "A node refuses posts because it cannot store them.",
         lambda page: page.increase("postroad_posts_total", outcome="unavailable") > 0,
     ),
     Alert(
@@ -146,7 +146,7 @@ ALERTS: tuple[Alert, ...] = (
         "predict_linear(postroad_disk_free_bytes[6h], 86400) < postroad_disk_least_free_bytes",
         "1h",
         TICKET,
-        "At the pace of the last 6 hours, the journal's disk is full within a day.",
+        "At the rate of the last 6 hours, the journal's disk is full within a day.",
         history="6 hours of free disk space",
     ),
     Alert(
@@ -188,7 +188,7 @@ ALERTS: tuple[Alert, ...] = (
         f"max by (job) (postroad_ends_late_seconds) > {LATE_S}",
         "5m",
         PAGE,
-        "Messages that have expired are not ended: their senders wait for an answer that was promised.",
+        "Expired messages are not ended: senders of requests still wait for an error response.",
         lambda page: page.value("postroad_ends_late_seconds") > LATE_S,
     ),
     Alert(
@@ -214,7 +214,7 @@ ALERTS: tuple[Alert, ...] = (
         "sum by (job) (postroad_leader) != 1",
         "2m",
         PAGE,
-        "No node keeps the index and expires messages, or more than one believes that it does.",
+        "No node is the leader, which updates the index and expires messages, or several nodes are.",
         history="the pages of all nodes",
     ),
     Alert(
@@ -254,7 +254,7 @@ ALERTS: tuple[Alert, ...] = (
         f"{rate_quantile('postroad_loop_lag_seconds')} > {LAG_S}",
         "5m",
         TICKET,
-        "The event loop of a node is blocked for half a second and more (99th percentile).",
+        "The event loop of a node is blocked for half a second or more (99th percentile).",
         lambda page: page.quantile(0.99, "postroad_loop_lag_seconds") > LAG_S,
     ),
     Alert(
@@ -262,7 +262,7 @@ ALERTS: tuple[Alert, ...] = (
         "process_open_fds > 0.8 * process_max_fds and process_max_fds > 0",
         "10m",
         TICKET,
-        "A node has opened 80 % of the files and connections that it may open.",
+        "A node uses 80% of its limit of open files and connections.",
         lambda page: page.value("process_open_fds") > 0.8 * page.value("process_max_fds") > 0,
     ),
     Alert(
@@ -294,7 +294,7 @@ ALERTS: tuple[Alert, ...] = (
         f"sum by (job, engine) (increase(postroad_engine_kills_total[15m])) > {KILLS}",
         "0m",
         TICKET,
-        "Worker processes were killed more than 5 times within 15 minutes: a transform, script or schema needs too much.",
+        "Worker processes were killed more than 5 times within 15 minutes: a transform, script or schema exceeds its limits.",
         _grows("postroad_engine_kills_total", KILLS, 900),
     ),
     Alert(
@@ -327,7 +327,7 @@ ALERTS: tuple[Alert, ...] = (
         _burns("availability"),
         "5m",
         PAGE,
-        "Posts are turned away so often that a month's allowance of 0.1 % is used up within days.",
+        "Posts are refused so often that a month's error budget of 0.1% is used up within days.",
         history="6 hours of posts",
     ),
     Alert(
@@ -343,7 +343,7 @@ ALERTS: tuple[Alert, ...] = (
         _burns("hand_out"),
         "15m",
         TICKET,
-        "Too many messages wait longer than 1 s although their receiver is asking; the objective is 99 % of a month's.",
+        "Too many messages wait longer than 1 s although their receiver polls; the objective is 99% of a month's messages.",
         history="6 hours of hand-outs",
     ),
 )

@@ -53,14 +53,14 @@ METRICS: tuple[Metric, ...] = (
         "posts_total",
         COUNTER,
         "Posts by outcome and wire form; push: responses to pushes; hosted: of built-in services; network: error responses;"
-        " other: also posts that were turned away unread.",
+        " other: also posts that were refused unread.",
         (Label("outcome", ("accepted", "duplicate", "refused", "unavailable")), FORM),
     ),
     Metric("post_refusals_total", COUNTER, "Refused posts by stable code.", (Label("code", most=200),)),
     Metric(
         "post_seconds",
         HISTOGRAM,
-        "Time from the arrival of a post to its answer; bulk: of a call with many posts.",
+        "Time from the arrival of a post to its response; bulk: of a call with many posts.",
         (Label("bulk", ("no", "yes")),),
         WORK_S,
     ),
@@ -68,7 +68,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "authentication_failures_total",
         COUNTER,
-        "Failed authentications by kind of credential, and attempts that were made to wait or turned away.",
+        "Failed authentications by kind of credential, and attempts that were delayed or refused.",
         (Label("kind", ("key", "password", "certificate", "throttled")),),
     ),
     Metric("rate_limited_total", COUNTER, "Posts refused because their organization posts too fast."),
@@ -95,7 +95,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "top_waiting_deliveries",
         GAUGE,
-        "Deliveries that have not ended, of the services with most of them (setting metrics_services).",
+        "Deliveries that have not ended, of the services with the most of them (setting metrics_services).",
         (Label("service", most=1_000),),
     ),
     Metric("deliveries_total", COUNTER, "Deliveries queued for a service."),
@@ -111,7 +111,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "first_handout_seconds",
         HISTOGRAM,
-        "Time from the post of a message to its first hand-out; present: whether the receiver was asking for it already.",
+        "Time from the post of a message to its first hand-out; present: whether the receiver was already polling.",
         (Label("present", ("no", "yes")),),
         WAIT_S,
     ),
@@ -149,7 +149,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "route_seconds",
         HISTOGRAM,
-        "Duration of routing posts in a thread, where rules are expensive, with the wait for it.",
+        "Duration of routing posts with expensive rules in a thread, including the wait for the thread.",
         (),
         WORK_S,
     ),
@@ -159,7 +159,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "engine_kills_total",
         COUNTER,
-        "Workers that were ended in a call: for taking too long, too much memory, or from outside.",
+        "Workers that were killed during a call: because of time, memory, output, or from outside.",
         (ENGINE, Label("cause", ("deadline", "memory", "output", "outside", OTHER))),
     ),
     # batches and AS2
@@ -207,7 +207,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "certificate_expires_timestamp_seconds",
         GAUGE,
-        "When the certificate or key of this kind that expires first does so (Unix time).",
+        "First expiry of a certificate or key of this kind (Unix time).",
         (Label("what", ("server", "push", "as2", "credential")),),
     ),
     Metric(
@@ -217,13 +217,13 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "backup_last_success_timestamp_seconds",
         GAUGE,
-        "When the last backup succeeded (Unix time); absent if there never was one.",
+        "Time of the last successful backup (Unix time); absent if there was none.",
     ),
     Metric("backup_entry", GAUGE, "Number of the last entry in the last backup; absent if there never was one."),
     Metric(
         "verify_last_success_timestamp_seconds",
         GAUGE,
-        "When a backup was last verified (Unix time); absent if none ever was.",
+        "Time of the last successful verification of a backup (Unix time); absent if there was none.",
     ),
     Metric(
         "notifications_total",
@@ -234,13 +234,13 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "notifications_waiting",
         GAUGE,
-        "Notifications that could not be sent and are tried again, on the leader.",
+        "Notifications that could not be sent and are retried, on the leader.",
         (CHANNEL,),
     ),
     Metric(
         "trace_spans_total",
         COUNTER,
-        "Spans that were exported, or skipped because the collector was away for too long or rejected them.",
+        "Spans that were exported, or skipped because the collector was unavailable for too long or rejected them.",
         (Label("result", ("exported", "skipped")),),
     ),
     Metric("traces_skipped_total", COUNTER, "Traces that were skipped above traces_per_s."),

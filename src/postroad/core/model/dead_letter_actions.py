@@ -30,8 +30,8 @@ DROP = LetterAction(
     name="drop",
     past="dropped",
     done="The dead letter was dropped.",
-    of_one="Drop a dead letter; the message stays failed, and is not listed any more.",
-    of_many="Drop dead letters; they stay failed, and are not listed any more.",
+    of_one="Drop a dead letter; the message stays failed, and is no longer listed.",
+    of_many="Drop dead letters; they stay failed, and are no longer listed.",
     needs_reason=True,
 )
 LETTER_ACTIONS: dict[str, LetterAction] = {action.name: action for action in (RESEND, DROP)}

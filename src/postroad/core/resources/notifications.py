@@ -1,4 +1,4 @@
-"""Subscriptions to notifications, how their channels go, and the events that there are."""
+"""Subscriptions to notifications, the status of their channels, and the available events."""
 
 from __future__ import annotations
 

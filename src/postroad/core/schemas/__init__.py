@@ -1,6 +1,7 @@
-"""Catalogues of schemas: what a service can validate documents against, and which schema is for which document.
+"""Catalogues of schemas: the schemas of a service, and which schema applies to a document.
 
-Words: the *texts* of a service's schemas of one kind stand on a *shelf* (``shelf``); what one text says about itself is read in
-``reading``. A *catalogue* (``catalogue``) is a service's shelves; it finds a ``Schema`` by name or for a document, together with
-all texts that the schema refers to. Rule: a reference leads to a text on the same shelf or nowhere, never to an address.
+``schema_texts`` holds the texts of a service's schemas of one kind; ``schema_reader`` reads the name, elements and
+references of one text. A ``catalogue`` is all schemas of a service; it finds a ``Schema`` by name or for a document,
+together with all texts to which the schema refers. Rule: references resolve only to texts of the same service and kind,
+never to addresses.
 """

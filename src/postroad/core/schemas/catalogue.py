@@ -1,8 +1,8 @@
 """All schemas of a service, and which of them applies to a document.
 
-Where none is named, XML goes by the DTD that its DOCTYPE names, else by the schema that declares its root, else by the one with
-its namespace; JSON by its ``$schema``; and where there is only one, by that. Rule: a schema is never guessed: two that could
-be meant are none.
+Without an explicit name, the schema of an XML document is the DTD in its DOCTYPE, else the schema that declares its root
+element, else the schema of its namespace. For JSON it is the ``$schema``. If a service has only one schema, it applies.
+Rule: a schema is never guessed; if two could apply, none does.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from postroad.core.schemas.schema_reader import SchemaReference
 from postroad.core.schemas.schema_texts import SchemaTexts
 from postroad.errors import Refused
 
-HEAD_BYTES = 65_536  # bytes of a document in which its root must begin
+HEAD_BYTES = 65_536  # the root element must start within this number of bytes
 
 
 class _Said(msgspec.Struct):
-    """What a JSON document says about itself."""
+    """The ``$schema`` of a JSON document."""
 
     schema: str = msgspec.field(default="", name="$schema")
 
@@ -44,7 +44,7 @@ class SchemaCatalogue:
         self._found: dict[tuple[AssetKind, str], Schema] = {}
 
     def named(self, name: str, kind: AssetKind | None = None) -> Schema:
-        """The schema of that name, which may be left to be found among all kinds."""
+        """Return the schema of that name; without a kind, all kinds are searched."""
         found = [one for one in SCHEMA_KINDS if kind in (None, one) and self._shelves[one].name_of(name)]
         if not found:
             raise Refused("not-found", f"{self.owner} has no schema {name[:80]!r}", pointer="/arguments/schema")
@@ -55,16 +55,16 @@ class SchemaCatalogue:
         return self._schema(found[0], self._shelves[found[0]].name_of(name))
 
     def referrers(self, kind: AssetKind, name: str) -> list[str]:
-        """The schemas that cannot do without the one of that name."""
+        """Return the names of the schemas that depend on the one of that name."""
         shelf = self._shelves[kind]
         return [one for one in shelf.texts if one != name and name in shelf.reached(one)]
 
     def concerns(self, part: Part) -> bool:
-        """Whether documents such as this one are validated here at all."""
+        """Return True if the service has schemas for documents of this type."""
         return bool(self._counted(*_kinds_for(part)))
 
     def fitting(self, part: Part) -> Schema | None:
-        """The schema for this document; None if there is none, or several could be meant.
+        """Return the schema for this document; None if there is none, or if several could apply.
 
         Refused with a code of ``wire.`` where its head cannot be read.
         """
@@ -101,7 +101,7 @@ class SchemaCatalogue:
         return (AssetKind.SCHEMA, name) if name else None
 
     def _by_root(self, root: str) -> str:
-        """``root`` as the parser reports it: namespace}name."""
+        """Return the schema that declares the root element; ``root`` is as the parser reports it: namespace}name."""
         namespace = root.rpartition("}")[0]
         shelf = self._shelves[AssetKind.SCHEMA]
         read = [(name, shelf.read(name)) for name in shelf.texts]
@@ -118,7 +118,7 @@ class SchemaCatalogue:
 
 
 def is_applicable(kind: AssetKind, part: Part) -> bool:
-    """Whether a schema of this kind can say anything about the part."""
+    """Return True if a schema of this kind can validate the part."""
     return kind in _kinds_for(part)
 
 
@@ -129,7 +129,7 @@ def _kinds_for(part: Part) -> tuple[AssetKind, ...]:
 
 
 def catalogue_of(directory: Directory, gcid: str) -> SchemaCatalogue:
-    """The schemas of a service, remembered in the snapshot."""
+    """Return the schemas of a service, cached in the snapshot."""
     key = ("schemas", gcid)
     known: SchemaCatalogue | None = directory.cache.get(key)
     if known is None:

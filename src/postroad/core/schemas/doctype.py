@@ -1,7 +1,7 @@
 """The document type declaration of an XML document: reads its system identifier, and removes it.
 
-Nothing that it points to is ever fetched, and one that declares anything itself is refused, as everywhere in the network. The
-rest of the document keeps its lines.
+External identifiers are never fetched, and a document type with an internal subset is refused, as everywhere in the
+network. Line numbers of the rest of the document do not change.
 """
 
 from __future__ import annotations
@@ -24,15 +24,15 @@ _DOCTYPE = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Doctype:
-    """What a document says of its own type; without a declaration, nothing."""
+    """The document type declaration of a document; empty if there is none."""
 
     document: bytes  # in UTF-8, without the declaration
     system_id: str = ""
-    internal: str = ""  # what it declares itself, between [ and ]
+    internal: str = ""  # the internal subset, between [ and ]
 
 
 def read_doctype(utf8: bytes) -> Doctype:
-    """Return the document without its declaration, and what that says; unlike ``without_doctype`` with the internal subset."""
+    """Return the document without its declaration, and the declaration, including an internal subset."""
     prolog = _PROLOG.match(utf8)
     start = prolog.end() if prolog else 0
     opened = _OPENED.match(utf8, start)

@@ -1,8 +1,8 @@
 """Attribute defaults that a DTD declares, in an internal subset or in a registered DTD.
 
-Only attribute lists are read; content models are never compiled and nothing is fetched. Names are taken as written, prefix
-included, since a DTD knows no namespaces; a DTD cannot declare namespaces here (``xmlns`` defaults are left out). Rule: reading
-costs in proportion to the text, and parameter entities expand to a bounded size.
+Only attribute lists are read; content models are never compiled, and nothing is fetched. Names are used as written,
+including the prefix, because DTDs do not support namespaces; ``xmlns`` defaults are ignored. Rule: the cost is linear in
+the length of the text, and the expansion of parameter entities is limited.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ Defaults = Mapping[str, Mapping[str, str]]  # of elements, by their names as wri
 
 
 class _NotClosedError(Exception):
-    """A declaration that does not end."""
+    """A declaration is not closed."""
 
 
 @lru_cache(maxsize=DTDS_CACHED)
@@ -80,7 +80,7 @@ def _entities(plain: str) -> dict[str, str]:
 
 
 def _lists(plain: str) -> str:
-    """Return what may declare attributes: the attribute lists, and parameter entities that stand between declarations."""
+    """Return the attribute lists, and the parameter entities between declarations, which may contain attribute lists."""
     lists = [one for one in _declarations(plain) if one.startswith("<!ATTLIST")]
     return "\n".join([*_between(plain), *lists])
 
@@ -99,7 +99,7 @@ def _declarations(plain: str) -> Iterator[str]:
 
 
 def _spans(plain: str) -> Iterator[tuple[int, int]]:
-    """Where declarations begin and end; what is quoted closes none."""
+    """Yield the start and end of each declaration; a ``>`` in quotes does not end one."""
     start = -1
     for token in _TOKEN.finditer(plain):
         if token[0] == "<!":
@@ -146,7 +146,7 @@ def _attribute_lists(text: str) -> Defaults:
 
 
 def _keep(values: dict[str, str], name: str, text: str, *, is_text: bool) -> None:
-    """Keep a default as the attribute would have it; one that refers to an entity is left out."""
+    """Store a normalized default value; a value with an entity reference is ignored."""
     plain = _CHARACTER.sub("", text)
     if "&" in plain or "<" in plain:
         return

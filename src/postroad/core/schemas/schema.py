@@ -13,17 +13,17 @@ SCHEMA_KINDS = (AssetKind.SCHEMA, AssetKind.DTD, AssetKind.JSONSCHEMA)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Schema:
-    """One schema and every text that it refers to; complete in itself."""
+    """A schema with all texts to which it refers, directly or indirectly."""
 
     kind: AssetKind
     name: str
-    texts: Mapping[str, str]  # by name; its own is among them
-    digest: bytes  # of all of it: two schemas with the same digest judge alike
+    texts: Mapping[str, str]  # by name, including its own
+    digest: bytes  # of all texts; schemas with the same digest are equivalent
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class DocumentFault:
-    """One thing that is wrong with a document, and where: a line and path in XML, a pointer in JSON."""
+    """One error in a document and its location: line and path in XML, a pointer in JSON."""
 
     text: str
     line: int = 0

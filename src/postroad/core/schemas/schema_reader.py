@@ -1,7 +1,6 @@
 """Reads the text of a schema: its name, the elements it declares, and its references.
 
-Content models are not looked at; that is done where it can be stopped. Rule: reading costs one walk, and is done once for
-each text.
+Content models are not checked here, but where the check can be cancelled. Rule: each text is read once, in a single pass.
 """
 
 from __future__ import annotations
@@ -30,7 +29,9 @@ _LITERAL = r"""(?:"([^"]*)"|'([^']*)')"""
 _DTD_REFERENCE = re.compile(
     rf"<!ENTITY\s+%\s+[^\s%<>]+\s+(?:SYSTEM|PUBLIC\s+(?:\"[^\"]*\"|'[^']*'))\s+{_LITERAL}\s*>", re.DOTALL
 )
-_DTD_COMMENT = re.compile(r"<!--.*?(?:-->|\Z)", re.DOTALL)  # one that no one closes goes to the end, and is read once
+_DTD_COMMENT = re.compile(
+    r"<!--.*?(?:-->|\Z)", re.DOTALL
+)  # an unclosed one extends to the end, so that it is scanned only once
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,7 +41,7 @@ class SchemaReference:
     location: str = ""
     namespace: str = ""
     line: int = 0
-    by: str = ""  # how, in the words of the schema
+    by: str = ""  # element or keyword of the reference
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +53,7 @@ class SchemaDescription:
 
 @lru_cache(maxsize=CACHED_TEXTS)
 def read_text(kind: AssetKind, text: str) -> SchemaDescription:
-    """Refused with ``schema.invalid`` where the text cannot be read at all."""
+    """Return the description of a schema; refused with ``schema.invalid`` if the text cannot be parsed."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -85,7 +86,7 @@ def _parsed(text: str) -> Tree:
 
 
 def list_references(schema: Tree) -> Iterator[Tree]:
-    """The elements by which an XML Schema refers to others."""
+    """Return the references of an XML Schema to others."""
     return schema.iterchildren(*XSD_REFERENCES)
 
 
@@ -117,13 +118,13 @@ def _read_json_schema(text: str) -> SchemaDescription:
 
 
 def json_identity(schema: Any) -> str:
-    """What a JSON Schema is called, by its own word."""
+    """Return the ``$id`` of a JSON Schema."""
     named = schema.get("$id", schema.get("id", "")) if isinstance(schema, dict) else ""
     return urldefrag(named)[0] if isinstance(named, str) else ""
 
 
 def _json_references(schema: Any) -> Iterator[str]:
-    """All of them and perhaps a few that only look like one, such as an example: those lead nowhere, and do no harm."""
+    """Return all references, possibly with lookalikes such as examples, which are harmless because they do not resolve."""
     waiting = [schema]
     while waiting:
         node = waiting.pop()

@@ -1,8 +1,8 @@
 """The texts of a service's schemas of one kind, and how references between them are resolved.
 
-A reference is followed by the name under which a schema was saved: the whole of it, or the last part of a path or address, with
-or without the ending of a file. A JSON Schema is also found by its ``$id``, and an import by the namespace. Rule: two that
-answer to the same call answer to neither.
+A reference is resolved by the name under which a schema was saved: the complete reference, or the last segment of a path
+or address, with or without the file extension. A JSON Schema is also found by its ``$id``, and an import by its
+namespace. Rule: an ambiguous reference is not resolved.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from postroad.core.schemas.schema import Schema, digest_of_texts
 from postroad.core.schemas.schema_reader import SchemaDescription, SchemaReference, read_text
 from postroad.errors import Refused
 
-TEXTS_BYTES = 16 << 20  # of a schema with all that it refers to
+TEXTS_BYTES = 16 << 20  # of a schema with all texts to which it refers
 _ENDINGS = (".xsd", ".dtd", ".mod", ".ent", ".json", ".xml")
 
 
@@ -27,11 +27,11 @@ class SchemaTexts:
         self._names = {name.casefold(): name for name in texts}
 
     def name_of(self, name: str) -> str:
-        """The name as it is written on the shelf; empty when there is none."""
+        """Return the name as it is stored; empty if there is no such text. Letter case is ignored."""
         return self._names.get(name.casefold(), "")
 
     def target(self, reference: SchemaReference) -> str:
-        """The name of the text that a reference leads to; empty when it leads nowhere."""
+        """Return the name of the text to which a reference resolves; empty if it does not resolve."""
         location = reference.location.partition("#")[0]
         file = unquote(location).replace("\\", "/").rpartition("/")[2].casefold()
         found = self.name_of(location) or self._by_identity.get(location, "") if location else ""
@@ -39,10 +39,10 @@ class SchemaTexts:
         return found or (self._by_identity.get(reference.namespace, "") if reference.namespace else "")
 
     def schema(self, name: str) -> Schema:
-        """The schema of that name with all that it refers to; Refused with ``schema.invalid`` where something is missing."""
+        """Return the schema with all texts to which it refers; refused with ``schema.invalid`` if one is missing."""
         texts = {one: self.texts[one] for one in self.reached(name, complain=True)}
         if sum(map(len, texts.values())) > TEXTS_BYTES:
-            detail = f"with all that it refers to it is larger than {TEXTS_BYTES >> 20} MiB; leave out what is not used"
+            detail = f"the schema and its references are larger than {TEXTS_BYTES >> 20} MiB; remove unused schemas"
             raise Refused("schema.invalid", detail)
         return Schema(kind=self.kind, name=name, texts=texts, digest=digest_of_texts(self.kind, name, texts))
 
@@ -50,7 +50,7 @@ class SchemaTexts:
         return read_text(self.kind, self.texts[name])
 
     def reached(self, name: str, *, complain: bool = False) -> list[str]:
-        """The names of all that a schema needs, its own first; Refused where something is missing, if that matters."""
+        """Return the names of all texts that a schema needs, its own first; with ``complain``, refuses if one is missing."""
         reached = [name]
         for one in reached:
             for reference in self._references(one, name, complain):
@@ -76,16 +76,16 @@ class SchemaTexts:
             if name == first:
                 raise
             place = f" {refusal.pointer}:" if refusal.pointer else ""
-            raise Refused(
-                "schema.invalid", f"it refers to {name}, which has a fault:{place} {refusal.detail}"
-            ) from None
+            raise Refused("schema.invalid", f"it refers to {name}, which is invalid:{place} {refusal.detail}") from None
 
     def _check_missing(self, reference: SchemaReference, name: str, first: str) -> None:
-        """An import may name a namespace alone, and in JSON what looks like a reference need not be one."""
+        """Refuse an unresolved reference, except imports by namespace only, and lookalikes in JSON."""
         if self.kind is AssetKind.JSONSCHEMA or not reference.location:
             return
         what = f"{reference.by} of {reference.location[:100]!r}" + (f" in {name}" if name != first else "")
-        detail = f"{what} leads to nothing in the catalogue; save it under that name first, or in the same document"
+        detail = (
+            f"{what} does not match any schema in the catalogue; save it under that name first, or in the same document"
+        )
         raise Refused("schema.invalid", detail, pointer=f"line {reference.line}" if reference.line else "")
 
     @cached_property
@@ -96,7 +96,7 @@ class SchemaTexts:
         for name in self.texts:
             try:
                 yield name, self.read(name).identity
-            except Refused:  # reported where a schema refers to it by name
+            except Refused:  # reported when a schema refers to it by name
                 continue
 
     @cached_property

@@ -34,7 +34,7 @@ class RedactedMember:
     since_us: int
     group: str = ""  # control number of its group in the interchange …
     document: str = ""  # … and what its document is called there
-    verdict: str = ""  # what the partner says of it
+    verdict: str = ""  # the partner's status for it
     reasons: tuple[str, ...] = ()
 
 

@@ -105,7 +105,7 @@ async def find_invoice(network: Network, caller: Caller, number: str) -> tuple[I
     records = await _records(network)
     found = records.invoices.get(number)
     if found is None or not caller.has_role(found.organization, Role.VIEWER):
-        raise Refused("not-found", f"There is no invoice {number}, or none that you may see")
+        raise Refused("not-found", f"Invoice {number} does not exist or is not visible to you")
     return found, records.balance(found)
 
 

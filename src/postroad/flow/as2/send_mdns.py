@@ -37,7 +37,9 @@ class MdnSender:
         if (waiting := self._under_way.pop(name, None)) is not None:
             waiting.cancel()
         elif len(self._under_way) >= MAX_UNDER_WAY:
-            log.warning("as2.mdn_queue_full: too many MDNs are waiting; %s goes out when its message comes again", name)
+            log.warning(
+                "as2.mdn_queue_full: too many MDNs are waiting; %s is sent when its message is received again", name
+            )
             return
         request = PushRequest(url=url, headers=headers, body=receipt.body, timeout_s=self._timeout_s)
         task = self._under_way[name] = asyncio.get_running_loop().create_task(

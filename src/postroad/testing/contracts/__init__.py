@@ -1,1 +1,1 @@
-"""Contract suites of the ports: a new desk, index or journal is finished when it passes its suite."""
+"""Contract suites of the ports: a new desk, index or journal is complete when it passes its suite."""

@@ -1,8 +1,8 @@
 """File access that fails on demand, to test whether a journal keeps its promises.
 
-``FaultyFiles`` fails or stops at chosen calls; ``postroad.testing.power_cuts`` is about what a disk forgets.
+``FaultyFiles`` fails or stops at chosen calls; ``postroad.testing.faults.power_cuts`` simulates lost writes.
 
-Rule: a fault comes at the call that was planned, and nothing else differs from the real files.
+Rule: failures occur only at the planned calls; all other calls behave like real files.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class SameThreadExecutor(Executor):
         outcome: Future[Any] = Future()
         try:
             outcome.set_result(fn(*args, **kwargs))
-        except BaseException as error:  # a planned crash too is raised at the caller that waits for the outcome
+        except BaseException as error:  # a planned crash is also raised in the caller that waits for the result
             outcome.set_exception(error)
         return outcome
 
@@ -85,8 +85,8 @@ class UnsyncedFiles(RealFiles):
 class InjectedFailure:
     """A failure at the ``nth`` call (from 1) of ``call``, or of any call when that is empty.
 
-    ``action`` is the name of an errno (ENOSPC, EIO), ``short`` (half of a write is taken), or ``crash``: the call is
-    carried out and the process ends right after it. ``lasting`` repeats it at every later call of that name.
+    ``action`` is the name of an errno (ENOSPC, EIO), ``short`` (half of the data is written), or ``crash`` (the call
+    succeeds, and the process ends right after it). ``lasting`` repeats the failure at every later call of that name.
     """
 
     call: str

@@ -1,10 +1,10 @@
 """A simulated disk that loses power: the possible contents of a folder after a power cut.
 
-``PowerCutFiles`` records every change and every sync of a run, and builds the directory as it might be found after the power
-went at any moment of it: what was synced is there; of the rest, each sector of each write, each new length and each
-change of a name is there or not, at random.
+``PowerCutFiles`` records every change and every sync of a run, and builds the directory as it might be found after a
+power cut at any moment: synced changes are present; each other sector, file length or name change is present or missing
+at random.
 
-Rule: the model grants nothing that POSIX does not promise, except that a sector is written whole or not at all.
+Rule: the model guarantees only what POSIX guarantees, except that the write of a sector is atomic.
 """
 
 from __future__ import annotations
@@ -23,10 +23,7 @@ FIRST_NEW_FILE = 1 << 20
 
 
 class _Change(NamedTuple):
-    """One recorded change. ``file`` identifies the file independently of its name.
-
-    ``file`` tells files apart whatever their names are.
-    """
+    """One recorded change; ``file`` identifies the file independently of its name."""
 
     kind: str  # write, length, sync, name, drop, sync_names
     file: int
@@ -41,15 +38,12 @@ def _never(kind: str) -> bool:
 
 
 class PowerCutFiles(ProcessFiles):
-    """Files of one directory with every change recorded. Syncs are recorded, not carried out.
-
-    Syncs are noted, not carried out: what they promise is the model's to keep.
-    """
+    """Files of one directory with every change recorded. Syncs are recorded, not carried out."""
 
     def __init__(self, directory: Path, *, without: str = "", kill: Callable[[str], bool] = _never) -> None:
         super().__init__()
-        self._without = without  # "sync" or "sync_names": shows that the model notices a journal that leaves it out
-        self._kill = kill  # asked after each change, by its kind, whether the process is killed now
+        self._without = without  # "sync" or "sync_names": skipped, to prove that the model detects a journal without it
+        self._kill = kill  # called after each change with its kind; True kills the process
         self._recording = threading.Lock()
         self._found = _Image.of(directory)
         self._by_name = self._found.names()
@@ -97,7 +91,7 @@ class PowerCutFiles(ProcessFiles):
         return _RecordedCounter(real, self, number)
 
     def cut(self, at: int, chance: Random) -> dict[str, bytes]:
-        """The directory's files, by name, when the power goes after the first ``at`` changes."""
+        """Return the directory's files, by name, after a power cut following the first ``at`` changes."""
         image = self._found.copy()
         for change in self.changes[:at]:
             image.add(change)
@@ -107,7 +101,7 @@ class PowerCutFiles(ProcessFiles):
         self._record(_Change("write", file, 0, value.to_bytes(8, "little")))
 
     def _new_file(self, name: str) -> int:
-        number = len(self.changes) + FIRST_NEW_FILE  # the file system uses inodes again, and so cannot tell files apart
+        number = len(self.changes) + FIRST_NEW_FILE  # inodes are reused, so they do not identify files
         self._by_name[name] = number
         self._record(_Change("name", number, name=name))
         return number
@@ -125,7 +119,7 @@ class PowerCutFiles(ProcessFiles):
 
 
 class _RecordedCounter:
-    """The durable mark: a store into memory that reaches the disk at some time, or never."""
+    """The durable mark: a memory write that may reach the disk later, or never."""
 
     def __init__(self, real: SharedCounter, record: PowerCutFiles, file: int) -> None:
         self._real = real
@@ -179,7 +173,7 @@ class _Image:
                 self._unsynced.setdefault(change.file, []).append(change)
 
     def after_cut(self, chance: Random) -> dict[str, bytes]:
-        kept = chance.random()  # near 0 nothing unsynced survives, near 1 all of it
+        kept = chance.random()  # share of unsynced changes that survive, from 0 to 1
         for change in self._unsynced_names:
             if chance.random() < kept:
                 self._rename(change)
@@ -206,7 +200,7 @@ class _Image:
 
 
 def _sectors(change: _Change) -> Iterator[tuple[int, bytes]]:
-    """The pieces of a write that reach the disk each on its own."""
+    """Yield the sectors of a write, which reach the disk independently."""
     if not change.data:
         yield change.offset, b""
     begin = change.offset

@@ -1,8 +1,8 @@
 """Random journal events for property tests, one function per event.
 
-Rule: what is generated is consistent. Only deliveries that exist and wait are leased, returned, acknowledged or ended, and
-those in a batch are only acknowledged or ended; an answer belongs to the message it answers, a journey comes to one end, and a
-route that changed on the way is kept to.
+Rule: the events are consistent. Only existing, waiting deliveries are leased, returned, acknowledged or ended; deliveries
+in a batch are only acknowledged or ended. A response belongs to its request, a journey ends once, and a route that
+changed during delivery is followed.
 """
 
 from __future__ import annotations
@@ -81,7 +81,7 @@ def _post(draw: Draw, story: JournalState) -> Entry:
 
 
 def _answers(draw: Draw, answered: WaitingDelivery) -> AnsweredDelivery:
-    journey = answered.journey if draw(st.integers(0, 4)) else 0  # 0: as before journeys were followed
+    journey = answered.journey if draw(st.integers(0, 4)) else 0  # 0: as in entries from before journeys were recorded
     return AnsweredDelivery(answered.number, answered.message.session, answered.message.handle, journey)
 
 
@@ -97,7 +97,7 @@ def _message(draw: Draw, story: JournalState, answered: WaitingDelivery | None, 
 
 
 def _give_up(draw: Draw, story: JournalState) -> Entry | None:
-    """The network ends a journey and tells the sender."""
+    """End a journey by the network, with an error response to the sender."""
     if not story.journeys:
         return None
     journey = draw(st.sampled_from(sorted(story.journeys)))
@@ -205,7 +205,7 @@ def _acknowledge(draw: Draw, story: JournalState) -> Entry | None:
 
 
 def _end(draw: Draw, story: JournalState) -> Entry | None:
-    """Deliveries end, perhaps with the journeys that are at them; or journeys alone, at which nothing may wait any more."""
+    """End deliveries, perhaps with the journeys at them, or end journeys alone, at which nothing waits."""
     numbers = story.choose(draw) if story.waiting and draw(st.booleans()) else ()
     ended = story.end_journeys_at(draw, numbers or tuple(story.journeys.values()))
     if not numbers and not ended:

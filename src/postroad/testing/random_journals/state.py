@@ -24,7 +24,7 @@ class WaitingDelivery:
     message: MessagePosted
     copy: int
     hop: int
-    route: tuple[Hop, ...]  # as it is now
+    route: tuple[Hop, ...]  # its current state
     content_seq: int
     journey: int = 0
     origin: int = 0  # of a later round
@@ -36,11 +36,11 @@ class JournalState:
 
     entries: list[Entry] = field(default_factory=list)
     waiting: list[WaitingDelivery] = field(default_factory=list)
-    dead: list[WaitingDelivery] = field(default_factory=list)  # dead letters that no one has dealt with
-    journeys: dict[int, int] = field(default_factory=dict)  # those that have not ended, and at which delivery they are
+    dead: list[WaitingDelivery] = field(default_factory=list)  # open dead letters
+    journeys: dict[int, int] = field(default_factory=dict)  # open journeys, with their current delivery
     versions: dict[tuple[str, str], int] = field(default_factory=dict)
-    batches: dict[str, Batch] = field(default_factory=dict)  # as they are, by their ids
-    gathered: set[int] = field(default_factory=set)  # deliveries that have joined one
+    batches: dict[str, Batch] = field(default_factory=dict)  # current state of batches, by id
+    gathered: set[int] = field(default_factory=set)  # deliveries that joined a batch
     numbers: int = 0  # control numbers drawn so far
 
     @property
@@ -56,7 +56,7 @@ class JournalState:
         return [one for one in self.waiting if one.number not in self.gathered]
 
     def choose(self, draw: Draw, among: list[WaitingDelivery] | None = None) -> tuple[int, ...]:
-        """Some deliveries that wait, in any order."""
+        """Draw some waiting deliveries, in any order."""
         few = st.lists(st.sampled_from(among or self.waiting), min_size=1, max_size=4, unique_by=lambda one: one.number)
         return tuple(one.number for one in draw(few))
 
@@ -66,7 +66,7 @@ class JournalState:
         self.waiting = [one for one in self.waiting if one.number not in numbers]
 
     def end_journeys_at(self, draw: Draw, numbers: Sequence[int]) -> tuple[int, ...]:
-        """Some of the journeys that are at these deliveries come to their end."""
+        """End some of the journeys that are at these deliveries."""
         ended = tuple(journey for journey, at in self.journeys.items() if at in numbers and draw(st.booleans()))
         self.end_journeys(ended)
         return ended
@@ -76,7 +76,7 @@ class JournalState:
             del self.journeys[journey]
 
     def queue(self, entry: MessagePosted) -> None:
-        """The deliveries of a post wait from now on."""
+        """Add the deliveries of a post as waiting."""
         for ordinal, copy in enumerate(entry.copies):
             if copy.code:
                 continue

@@ -1,6 +1,6 @@
 """Random values of journal entries for property tests.
 
-Rule: few distinct services, keys and expiries, so that they meet each other; everything else as wild as it can be.
+Rule: few distinct services, keys and expiries, so that they coincide; all other values vary as much as possible.
 """
 
 from __future__ import annotations

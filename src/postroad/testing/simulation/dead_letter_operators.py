@@ -24,7 +24,7 @@ AT_ONCE = 8
 async def handle_dead_letters(
     running: SimulatedNetwork, ledger: Observations, chance: Random, times: int, whole_s: float
 ) -> None:
-    ends = asyncio.get_running_loop().time() + whole_s  # later rounds would outlast the run
+    ends = asyncio.get_running_loop().time() + whole_s  # later rounds would not finish before the end of the run
     for _ in range(times):
         await asyncio.sleep(chance.expovariate(times / whole_s))
         if asyncio.get_running_loop().time() > ends:

@@ -1,4 +1,4 @@
-"""Compares the histories that the network reports with the simplest reading of the journal."""
+"""Compares the histories that the network reports with a simple independent reading of the journal."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_ASKED = 40
 
 
 async def find_history_differences(network: Network, books: RecordedHistory, chance: Random) -> list[str]:
-    """Query some random sessions, and name every stop whose history differs from the journal."""
+    """Query some random sessions, and return every stop whose history differs from the journal."""
     faults = []
     for seq in chance.sample(sorted(books.posted), min(MAX_ASKED, len(books.posted))):
         session = books.posted[seq].session

@@ -1,7 +1,7 @@
 """The simulated network: the real stages over storage in memory, as one process that can crash and restart.
 
-Rule: a crash takes everything but the journal, and perhaps the index, which has a process of its own. A caller that waits for an
-answer at that moment gets none and cannot know what became of the question, as over a broken connection.
+Rule: a crash loses everything except the journal, and perhaps the index, which has its own process. A caller that waits
+at that moment gets no response, and cannot know the outcome, as with a broken connection.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from postroad.testing.simulation.storage import Disk, SlowIndex, SlowJournal
 from postroad.testing.simulation.virtual_time import PROCESS, SeededRandomness, VirtualClock, VirtualLoop
 
 Answer = TypeVar("Answer")
-TOKEN_KEY = b"only for simulations"  # the ledger turns tokens back with it
+TOKEN_KEY = b"only for simulations"  # the ledger converts tokens to numbers with it
 TRAVEL_S = (0.0005, 0.03)
 LOST_ONCE_IN = 300  # answers
 
 
 class ConnectionLost(Exception):
-    """No answer will arrive; the question may or may not have been carried out."""
+    """No response will arrive; the request may or may not have been carried out."""
 
 
 class SimulatedIndexKeeper:
@@ -79,13 +79,13 @@ class SimulatedProcess:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NetworkBuild:
-    """The parts that a simulated network is made of; tests replace them by broken ones."""
+    """The parts of a simulated network; tests replace some by broken ones."""
 
     desk: Callable[..., LocalDesk] = LocalDesk
     attempts_most: int = 20
     head_most: int = 20_000
-    expiry: bool = True  # whether what is due is looked after
-    pusher: Callable[[], Pusher] | None = None  # the way to the services' own servers, where there are such
+    expiry: bool = True  # whether due work is processed
+    pusher: Callable[[], Pusher] | None = None  # the connection to the services' own servers, if there are any
 
 
 class NoSecrets(FixedSecrets):
@@ -99,7 +99,7 @@ class NoSecrets(FixedSecrets):
 
 
 class SimulatedNetwork:
-    """A network that can crash and restart on what its journal kept."""
+    """A network that can crash and restart over its journal."""
 
     def __init__(self, loop: VirtualLoop, chance: Random, build: NetworkBuild) -> None:
         self._loop = loop
@@ -116,13 +116,13 @@ class SimulatedNetwork:
 
     @property
     def network(self) -> Network:
-        """The network as it runs now."""
+        """Return the running network."""
         if self._process is None:
             raise ConnectionLost
         return self._process.network
 
     async def start(self) -> None:
-        """Start the network on what the journal kept."""
+        """Start the network over its journal."""
         context = copy_context()
         process = self._make_process()
         context.run(PROCESS.set, process)
@@ -139,7 +139,7 @@ class SimulatedNetwork:
             await asyncio.sleep(self._chance.uniform(0.0, 0.01))
 
     def crash(self, *, index_lost: bool) -> None:
-        """End the process in the middle of whatever it does."""
+        """End the process without warning."""
         process, self._process = self._process, None
         if process is None:
             return
@@ -154,7 +154,7 @@ class SimulatedNetwork:
             self.index = MemoryIndex()
 
     async def ask(self, question: Callable[[Network], Coroutine[Any, Any, Answer]]) -> Answer:
-        """Send a question to the network over a connection that takes time and may break."""
+        """Send a request to the network over a connection that has latency and may break."""
         process = self._process
         if process is None:
             raise ConnectionLost
@@ -168,12 +168,12 @@ class SimulatedNetwork:
             context.run(PROCESS.set, process)
             self._loop.create_task(_reply(question, process.network, answer), name="question", context=context)
             told = await answer
-            await self._travel()  # it is on its way, whatever happens to the process now
+            await self._travel()  # it has been sent, even if the process crashes now
             return told
         finally:
             process.waiting.pop(answer, None)
             if not answer.cancel() and not answer.cancelled():
-                answer.exception()  # seen, even if no one waits for it any more
+                answer.exception()  # retrieved, even if its caller is gone
 
     async def _travel(self) -> None:
         await asyncio.sleep(self._chance.uniform(*TRAVEL_S))

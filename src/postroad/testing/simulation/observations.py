@@ -1,4 +1,4 @@
-"""The observations of services: what the network told them and when; the promises are checked against these."""
+"""The observations of services: every response of the network with its time; promises are checked against these."""
 
 from __future__ import annotations
 
@@ -45,12 +45,14 @@ class Observations:
     accepted: dict[str, str] = field(default_factory=dict)  # session → handle of the posts answered with success
     handed_out: list[HandOut] = field(default_factory=list)
     emptied: dict[str, list[EmptiedMailbox]] = field(default_factory=dict)  # by GCID, in the order of time
-    acknowledged_us: dict[int, int] = field(default_factory=dict)  # delivery → when its receiver heard that it is done
-    answered_us: dict[int, int] = field(default_factory=dict)  # the same, by an answer
+    acknowledged_us: dict[int, int] = field(
+        default_factory=dict
+    )  # delivery → time at which its receiver learned that it is done
+    answered_us: dict[int, int] = field(default_factory=dict)  # delivery → time of a response that did this
     withdrawn: list[tuple[str, str, tuple[str, ...]]] = field(
         default_factory=list
     )  # session, sender, code per recipient
-    resent: dict[int, int] = field(default_factory=dict)  # dead letter → the delivery it is now
+    resent: dict[int, int] = field(default_factory=dict)  # dead letter → its new delivery
     dropped: list[int] = field(default_factory=list)
     suspended: list[SuspensionPeriod] = field(default_factory=list)
     refusals: Counter[str] = field(default_factory=Counter)

@@ -16,7 +16,7 @@ from postroad.core.model.ids import delivery_number, delivery_origin
 from postroad.testing.simulation.observations import EmptiedMailbox, Observations
 from postroad.testing.simulation.recorded_history import RecordedEnd, RecordedHistory, RecordedJourney, RecordedLeg
 
-CROSSING_US = 1_000_000  # an answer that was on its way when something ended may still arrive
+CROSSING_US = 1_000_000  # a response in transit at the time of the end may still arrive
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,8 +25,8 @@ class SimulationOutcome:
 
     books: RecordedHistory
     ledger: Observations
-    horizon_us: int  # how late an end may be after the expiry
-    outages_us: list[tuple[int, int]]  # when the network was down
+    horizon_us: int  # maximum delay of an end after the expiry
+    outages_us: list[tuple[int, int]]  # periods in which the network was down
 
     def emptied(self, receiver: str, from_us: int, until_us: int) -> list[EmptiedMailbox]:
         """Return the polls that emptied a mailbox between these times."""
@@ -36,7 +36,7 @@ class SimulationOutcome:
         return polls[first:last]
 
     def deadline_us(self, expires_at_us: int) -> int:
-        """Return when something that expires then must be over; time stops while the network is down."""
+        """Return the latest time at which something with this expiry must have ended; downtime does not count."""
         deadline_us = expires_at_us + self.horizon_us
         for begins_us, ends_us in self.outages_us:
             if begins_us <= deadline_us and ends_us > expires_at_us:
@@ -45,7 +45,7 @@ class SimulationOutcome:
 
 
 def nothing_accepted_is_lost(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 1; and a post that was repeated because its answer was lost is there once."""
+    """Promise 1: no accepted post is lost, and a post that was repeated after a lost response is stored once."""
     handles = Counter((post.session, post.handle) for post in outcome.books.posted.values())
     for session, handle in outcome.ledger.accepted.items():
         if handles[session, handle] != 1:
@@ -55,7 +55,7 @@ def nothing_accepted_is_lost(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def every_delivery_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 2, for each service on the way."""
+    """Promise 2: each delivery ends once, at every service of the route."""
     for leg in outcome.books.legs.values():
         if not leg.ends:
             yield f"{_named(leg, outcome)} never ended"
@@ -65,12 +65,12 @@ def every_delivery_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def _is_over_later(leg: RecordedLeg, end: RecordedEnd) -> bool:
-    """A service has taken it over, and its copy's way ends there later: no one answered, or the answer was an error."""
+    """Return True if a service has accepted it and its journey ends there later: without a response, or with an error."""
     return leg.state is DeliveryState.DELIVERED and end.with_journey
 
 
 def every_copy_goes_one_way(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 2: in each round a copy is at one service at a time, and what has ended on the way does not go on."""
+    """Promise 2: in each round a copy is at one service at a time, and does not continue after its end."""
     for legs in outcome.books.copies().values():
         hops = [leg.hop for leg in legs]
         if any(later <= earlier for earlier, later in pairwise(hops)):
@@ -106,7 +106,7 @@ def ends_are_not_late(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def every_journey_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 2, for the whole way of a copy and, of a request, back again; in time even if everyone is silent."""
+    """Promise 2: each journey, including a request's way back, ends once and in time, even if no service responds."""
     for journey in outcome.books.journeys.values():
         name = f"the journey of {_named(outcome.books.legs[journey.id], outcome)}"
         if len(journey.ends) != 1:
@@ -117,7 +117,7 @@ def every_journey_ends_once(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def every_request_is_answered_once(outcome: SimulationOutcome) -> Iterator[str]:
-    """By its recipient, or else by one error response of the network; notifications and what was cancelled by none."""
+    """Each request gets one response, from its recipient or from the network; notifications and cancelled posts get none."""
     for journey in outcome.books.journeys.values():
         ended = {end.state for end in journey.ends}
         expected = int(journey.is_request and not ended <= {DeliveryState.DELIVERED, DeliveryState.CANCELLED})
@@ -129,13 +129,13 @@ def every_request_is_answered_once(outcome: SimulationOutcome) -> Iterator[str]:
 
 
 def _has_arrived(journey: RecordedJourney, outcome: SimulationOutcome) -> bool:
-    """Whether the requester has acknowledged the response."""
+    """Return True if the requester has acknowledged the response."""
     copies = [leg for leg in outcome.books.legs.values() if leg.message_seq in journey.responses and leg.is_last]
     return any(leg.state is DeliveryState.DELIVERED for leg in copies)
 
 
 def what_has_ended_is_not_handed_out(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 3: by the journal's order, and by what the receiver knew when it asked."""
+    """Promise 3: checked by the order of the journal, and by the receiver's knowledge at its poll."""
     for leg in outcome.books.legs.values():
         late = [lease.seq for lease in leg.leases if leg.ends and lease.seq > leg.ends[0].seq]
         if late:
@@ -147,9 +147,9 @@ def what_has_ended_is_not_handed_out(outcome: SimulationOutcome) -> Iterator[str
 
 
 def what_waits_is_handed_out(outcome: SimulationOutcome) -> Iterator[str]:
-    """No delivery is passed over: a receiver that empties its mailbox gets everything that waited there."""
+    """No delivery is skipped: a receiver that empties its mailbox gets everything in it."""
     first_us: dict[int, int] = {}
-    for hand_out in outcome.ledger.handed_out:  # and not by the books: a crash may forget that it handed something out
+    for hand_out in outcome.ledger.handed_out:  # not by the journal: a crash may lose the record of a hand-out
         first_us.setdefault(hand_out.number, hand_out.at_us)
     for leg in outcome.books.legs.values():
         until_us = min(leg.expires_at_us, first_us.get(leg.number, leg.expires_at_us), *(end.at_us for end in leg.ends))
@@ -167,7 +167,7 @@ def nothing_is_handed_out_after_its_expiry(outcome: SimulationOutcome) -> Iterat
 
 
 def only_parties_see_a_message(outcome: SimulationOutcome) -> Iterator[str]:
-    """Promise 4; and what they see is what was sent to them, not a part of something else."""
+    """Promise 4: only parties see a message, and they see exactly what was sent to them."""
     for hand_out in outcome.ledger.handed_out:
         leg, delivered = outcome.books.legs.get(hand_out.number), hand_out.delivered
         if leg is None or leg.recipient != hand_out.receiver:
@@ -209,7 +209,7 @@ def what_was_withdrawn_is_cancelled(outcome: SimulationOutcome) -> Iterator[str]
 
 
 def what_is_in_hand_is_not_withdrawn(outcome: SimulationOutcome) -> Iterator[str]:
-    """A recipient keeps what it was handed, as long as it has the lease; one that a crash made the network forget is none."""
+    """A leased delivery cannot be withdrawn; leases lost in a crash do not count."""
     for leg in outcome.books.legs.values():
         if leg.state is DeliveryState.CANCELLED and leg.is_last and leg.in_hand:
             lease, end = leg.leases[-1], leg.ends[0]
@@ -229,7 +229,7 @@ def nothing_passes_a_suspended_service(outcome: SimulationOutcome) -> Iterator[s
                 yield f"delivery {hand_out.number:x} was handed to {service}, which was suspended"
         for post in outcome.books.posted.values():
             if post.at_us not in certain or post.ends is not None:
-                continue  # what the network answers in a recipient's place is not posted by it
+                continue  # responses of the network for a recipient are not posts of that recipient
             if post.sender == service:
                 yield f"{post.session} was posted by {service}, which was suspended"
             if post.answers is None and any(hop.service == service for copy in post.copies for hop in copy.hops):

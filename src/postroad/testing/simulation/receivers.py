@@ -1,7 +1,7 @@
-"""The behaviours of receiving services: prompt, slow, silent, or against every rule of the network.
+"""The behaviours of receiving services: prompt, slow, silent, or in violation of the network's rules.
 
-Rule: a temper never looks at anything but what its service was handed. ``receive`` gives every delivery to the service's
-temper; those that take their time do so beside the next poll.
+Rule: a behaviour uses only what its service received. ``receive_deliveries`` passes each delivery to the service's
+behaviour; slow ones run in parallel with the next poll.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ async def _handle_delivery(temper: ReceiverBehaviour, party: SimulatedService, d
 
 
 async def answer_promptly(party: SimulatedService, delivered: Delivered) -> None:
-    """Do what is expected, immediately."""
+    """Respond or acknowledge as expected, immediately."""
     if delivered.in_transit or delivered.type is MessageType.REQUEST:
         await party.answer(delivered, parts=_answer_documents(party, delivered))
     else:
@@ -69,7 +69,7 @@ async def answer_slowly(party: SimulatedService, delivered: Delivered) -> None:
 
 
 async def answer_with_error(party: SimulatedService, delivered: Delivered) -> None:
-    """Answer with an error, or give back what takes no answer."""
+    """Respond with an error, or give back messages that take no response."""
     if delivered.in_transit or delivered.type is MessageType.REQUEST:
         await party.answer(delivered, status=ERROR)
     else:
@@ -77,7 +77,7 @@ async def answer_with_error(party: SimulatedService, delivered: Delivered) -> No
 
 
 async def never_answer(party: SimulatedService, delivered: Delivered) -> None:
-    """Take a delivery and never answer."""
+    """Receive a delivery and never respond."""
 
 
 async def give_back_most(party: SimulatedService, delivered: Delivered) -> None:
@@ -89,7 +89,7 @@ async def give_back_most(party: SimulatedService, delivered: Delivered) -> None:
 
 
 async def disappear_at_times(party: SimulatedService, delivered: Delivered) -> None:
-    """Work well, and at times be away for hours with everything that was fetched."""
+    """Work normally, and sometimes disappear for hours with everything fetched."""
     if party.chance.random() < 0.05:
         await asyncio.sleep(party.chance.uniform(HOUR_S, 12 * HOUR_S))
     else:

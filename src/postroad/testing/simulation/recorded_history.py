@@ -1,6 +1,6 @@
-"""The history that a journal records, by the simplest reading: one pass over the entries, without other state.
+"""The history in a journal, by a simple reader: one pass over the entries, without other state.
 
-It is written apart from the projection and from the desk, so that comparing them finds mistakes in either.
+It is independent of the projection and of the desk, so that comparing them finds bugs in either.
 """
 
 from __future__ import annotations
@@ -36,11 +36,11 @@ class RecordedEnd(NamedTuple):
     seq: int
     at_us: int
     state: DeliveryState
-    with_journey: bool  # it ends the whole way of the copy, wherever that is
+    with_journey: bool  # it ends the whole journey of the copy, at whichever service it is
 
 
 class RecordedLease(NamedTuple):
-    """A hand-out, and until when the delivery was reserved for its receiver."""
+    """A hand-out, and the end of its lease."""
 
     seq: int
     at_us: int
@@ -62,17 +62,16 @@ class RecordedLeg:
     state: DeliveryState = DeliveryState.QUEUED
     ends: list[RecordedEnd] = field(default_factory=list)  # the first one counts
     leases: list[RecordedLease] = field(default_factory=list)
-    available_at_us: int = 0  # of what was given back for later
-    in_hand: bool = False  # handed out last, rather than given back
+    available_at_us: int = 0  # end of the delay after a return
+    in_hand: bool = False  # last event is a hand-out, not a return
     answers: list[int] = field(default_factory=list)  # entries
-    round: int = 0  # the delivery that its round began with; 0 in the first
-    dealt: list[tuple[str, int]] = field(default_factory=list)  # how someone dealt with it, and the entry
+    round: int = 0  # first delivery of its round; 0 in the first round
+    dealt: list[tuple[str, int]] = field(default_factory=list)  # how the dead letter was handled, and the entry
 
 
 @dataclass(slots=True, kw_only=True)
 class RecordedJourney:
-    """One round of a copy that is followed beyond its first delivery: a request until its response has arrived, others to the
-    recipient."""
+    """One round of a copy with a journey: a request until its response has arrived, other messages to the recipient."""
 
     id: int
     message_seq: int
@@ -80,7 +79,7 @@ class RecordedJourney:
     is_request: bool
     expires_at_us: int
     ends: list[RecordedEnd] = field(default_factory=list)
-    responses: list[int] = field(default_factory=list)  # entries: what the recipient answered
+    responses: list[int] = field(default_factory=list)  # entries: the recipient's responses
     errors: list[int] = field(default_factory=list)  # entries: error responses of the network
 
 
@@ -92,8 +91,8 @@ class RecordedHistory:
         self.journeys: dict[int, RecordedJourney] = {}
         self.posted: dict[int, MessagePosted] = {}
         self.entries = 0
-        self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # of each copy, as it is now
-        self._newest: dict[tuple[int, int], int] = {}  # the delivery that each copy's last round began with
+        self._routes: dict[tuple[int, int], tuple[Hop, ...]] = {}  # current legs of each copy
+        self._newest: dict[tuple[int, int], int] = {}  # first delivery of each copy's last round
         for record in records:
             self._enter(record.seq, decode(record.facts))
             self.entries += 1
@@ -174,7 +173,7 @@ class RecordedHistory:
             )
 
     def _resend(self, seq: int, entry: DeliveryResent) -> None:
-        """A new round begins where the last one failed."""
+        """Begin a new round at the failed delivery."""
         number, post = delivery_number(seq, 0), self.posted[entry.message]
         self.legs[entry.delivery].dealt.append(("resent", seq))
         self._begin(number, entry.message, entry.copy, entry.hop, entry)

@@ -1,7 +1,7 @@
 """Checks a restart during a run: a network started on a copy of the journal must have the same state.
 
-Rule: the running network does not notice. Compared are the tables of the index, which deliveries a new desk hands
-out, and what it says of any delivery, each with the plainest reading of the journal.
+Rule: the running network is not affected. The check compares the tables of the index, the deliveries that a new desk
+hands out, and their states, each with a simple reading of the journal.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MAX_ASKED = 100  # deliveries whose state is compared, drawn at random: the memo
 async def check_restart(
     journal: MemoryJournal, live: MemoryIndex, clock: Clock, chance: Random, build: NetworkBuild
 ) -> list[str]:
-    """Return what a restart would get wrong now."""
+    """Return the differences that a restart would cause now."""
     journal = deepcopy(journal)
     index = MemoryIndex()
     head = await rebuild(journal, index)
@@ -35,7 +35,7 @@ async def check_restart(
     books = RecordedHistory(await read_all_records(journal))
 
     async def wait_for_entry(seq: int) -> None:
-        """Bring the index of the copy up to the hand-outs of this rehearsal."""
+        """Wait until the index of the copy includes this entry."""
         await catch_up(journal, index)
 
     desk = build.desk(journal, index, clock, wait_for_entry=wait_for_entry, attempts_most=build.attempts_most)

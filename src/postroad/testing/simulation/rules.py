@@ -1,7 +1,4 @@
-"""Random services and rules. The majority make sense; some run in circles.
-
-Most of it makes sense; some of it runs in circles.
-"""
+"""Random services and rules. Most are valid; some create loops."""
 
 from __future__ import annotations
 
@@ -25,7 +22,7 @@ from postroad.core.model.rule import (
 )
 
 DEFAULT_EXPIRATIONS_S = (600, 3600, 43_200, 86_400)
-FITTING = {  # what a service may do in each role; adding fits all of them
+FITTING = {  # actions allowed in each role; all roles may add services
     RuleRole.SENDER: (ActionKind.ADD_SERVICE, ActionKind.ADD_SERVICE_AFTER),
     RuleRole.RECIPIENT: (ActionKind.ADD_SERVICE, ActionKind.ADD_SERVICE_BEFORE, ActionKind.REDIRECT),
     RuleRole.IN_TRANSIT: (ActionKind.ADD_SERVICE, ActionKind.ADD_SERVICE_BEFORE, ActionKind.ADD_SERVICE_AFTER),
@@ -47,7 +44,7 @@ def random_service(place: int, chance: Random) -> Service:
 
 
 def random_rules(services: Sequence[Service], chance: Random) -> list[Rule]:
-    """None, one or two rules for each service; one that is not delivered to sends on to another what is sent to it."""
+    """Return up to two rules for each service; a service without delivery redirects its messages to another."""
     stand_ins = [
         _redirecting(services[owner], services[(owner + 1) % len(services)])
         for owner in range(len(services))
@@ -84,7 +81,7 @@ def _random_rule(services: Sequence[Service], owner: int, number: int, chance: R
 
 
 def _random_action(services: Sequence[Service], owner: int, role: RuleRole, chance: Random) -> RuleAction:
-    """Services mostly include those that come after them in the list, so that not every route is a circle."""
+    """Return an action; services mostly add later services of the list, so that few routes are loops."""
     later = services[owner + 1 :]
     candidates = later if later and chance.random() < 0.9 else services
     return RuleAction(

@@ -36,7 +36,7 @@ from postroad.testing.simulation.virtual_time import VirtualLoop, random_for, vi
 
 DAY_S = 86_400.0
 HORIZON_S = 15.0
-LATECOMERS_S = 3600.0  # for what was posted late, after a crash, and the error responses to it
+LATECOMERS_S = 3600.0  # for late posts after a crash, and their error responses
 REHEARSALS = 6
 RULE_CHANGES = 10
 
@@ -186,7 +186,7 @@ class SimulationRun:
             await self._rehearse()
 
     async def _change_rules_now_and_then(self, times: int, whole_s: float) -> None:
-        """Switch rules on and off while messages are on their way."""
+        """Enable and disable rules while messages are in transit."""
         for _ in range(times if self._rules else 0):
             await asyncio.sleep(self.chance.expovariate(times / whole_s))
             place = self.chance.randrange(len(self._rules))
@@ -204,7 +204,7 @@ class SimulationRun:
         self.ledger.events["rehearsed restarts"] += 1
 
     async def _close(self) -> None:
-        """Everyone has left, and everything should be over: start a last time, and compare."""
+        """Restart a last time after all services have stopped, and compare the states."""
         for chore in self._chores:
             chore.cancel()
         self.running.crash(index_lost=False)

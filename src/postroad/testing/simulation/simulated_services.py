@@ -1,6 +1,6 @@
 """A simulated service: its calls to the network, and its retries.
 
-Rule: a service that got no answer asks again in a way that cannot happen twice, as every client should.
+Rule: a service that gets no response retries idempotently, as every client should.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ TRY_AGAIN_S = (0.5, 20.0)
 DONE_BEFORE = (
     "message.duplicate",
     "reference.answered",
-)  # refusals that tell a repeated post that the first one counted
+)  # refusals which mean that the first post was accepted
 
 
 class SimulatedService:
@@ -79,7 +79,7 @@ class SimulatedService:
         except (ConnectionLost, Unavailable):
             await self.pause()
             return []
-        except Refused as refusal:  # suspended, and not even allowed to look
+        except Refused as refusal:  # suspended services cannot poll
             self.ledger.refusals[refusal.code] += 1
             await self.pause()
             return []
@@ -105,7 +105,7 @@ class SimulatedService:
         return session
 
     async def post_many(self, messages: Sequence[Message]) -> None:
-        """Post in one call; what got no answer is posted again, one by one."""
+        """Post in one call; posts without a result are repeated one by one."""
         try:
             answers = await self._post_many(messages)
         except ConnectionLost:
@@ -139,7 +139,7 @@ class SimulatedService:
                 return ""
 
     async def cancel(self, session: str) -> None:
-        """Withdraw a message of any sender."""
+        """Try to withdraw a message of any sender."""
         while True:
             try:
                 told = await self._post(Message(type=MessageType.CANCEL, reference=session))

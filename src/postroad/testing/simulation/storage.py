@@ -1,7 +1,7 @@
 """A simulated journal and index that take time, fail at times, and can be cut off from their process.
 
-Rule: they keep what their port promises, and nothing more. An append that was cut off is there whole or not at all, a
-failed one changed nothing, and an index answers from a moment that may be over when the answer arrives.
+Rule: they guarantee only what their ports guarantee. An interrupted append is stored completely or not at all, a failed
+append changes nothing, and results of an index may be outdated when they arrive.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Disk:
 
 
 class SlowJournal:
-    """A ``Journal`` whose appends take as long as a disk does; ``kept`` outlives the process."""
+    """A ``Journal`` with the latency of a disk; ``kept`` outlives the process."""
 
     def __init__(self, kept: Journal, disk: Disk) -> None:
         self._kept = kept
@@ -75,7 +75,7 @@ class SlowJournal:
 
 
 class SlowIndex:
-    """An ``Index`` that lags behind, and whose answers are a little old when they arrive."""
+    """An ``Index`` that lags behind, with results that are slightly outdated when they arrive."""
 
     def __init__(self, kept: Index, disk: Disk) -> None:
         self._kept = kept

@@ -1,6 +1,6 @@
 """Simulated operators that suspend services and end the suspensions hours later.
 
-Rule: what counts is from when to when an operator was sure of it: from the answer that said so until it asked to end it.
+Rule: a suspension counts from its confirmation until the operator's request to end it.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ async def _set_suspension(running: SimulatedNetwork, gcid: str, reason: str, *, 
     while True:
         try:
             await running.ask(question)
-        except (ConnectionLost, Unavailable, Refused):  # refused: it was changed in this very moment
+        except (ConnectionLost, Unavailable, Refused):  # refused: it was changed concurrently
             await asyncio.sleep(AGAIN_S)
         else:
             return

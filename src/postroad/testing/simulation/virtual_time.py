@@ -1,8 +1,8 @@
 """An event loop that never waits: when nothing is ready, its clock jumps to the next timer.
 
-Rules: no thread, no socket, no real clock. Whatever is ready at one moment runs in an order drawn from the seed, as arrivals
-from outside would; futures and tasks have numbers for hashes, so that a set of them is walked in the same order in every run.
-A loop in which nothing can ever happen again says so, and so does one in which time has stopped.
+Rules: no thread, no socket, no real clock. Callbacks that are ready at the same time run in an order drawn from the seed,
+like events from outside. Futures and tasks have numbers as hashes, so that sets of them have the same order in every run.
+A loop that can make no progress, or in which time has stopped, raises ``SimulationStuck``.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from typing import Any, TypeVarTuple, Unpack
 from postroad.testing.clocks import EPOCH_US
 
 Arguments = TypeVarTuple("Arguments")
-MAX_CALLBACKS = 200_000  # in one moment; more means that time has stopped
+MAX_CALLBACKS = 200_000  # steps at one moment; more mean that time has stopped
 
 PROCESS: ContextVar[object | None] = ContextVar("PROCESS", default=None)  # the simulated process a task belongs to
 
 
 class SimulationStuck(Exception):
-    """The simulation cannot go on."""
+    """The simulation cannot continue."""
 
 
 class NumberedFuture(asyncio.Future[Any]):
@@ -52,7 +52,7 @@ class NumberedTask(asyncio.Task[Any]):
 
 
 class VirtualLoop(asyncio.AbstractEventLoop):
-    """``chance`` draws the order of what is ready at once; without it the order is that of asyncio, first come, first served."""
+    """An event loop in virtual time; ``chance`` draws the order of ready callbacks, which is asyncio's order without it."""
 
     def __init__(self, chance: Random | None = None) -> None:
         self._chance = chance
@@ -62,7 +62,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         self._numbers = count(1)
         self._tasks: dict[asyncio.Task[Any], object | None] = {}
         self._running = False
-        self.failures: list[str] = []  # what went wrong without anyone to tell
+        self.failures: list[str] = []  # errors that no one awaits
 
     # --- time and order ------------------------------------------------------------------------------------------
 
@@ -90,7 +90,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
             self._run_ready()
 
     def _jump(self) -> None:
-        """Make ready what is due; if nothing is, go to the moment when something will be."""
+        """Make due timers ready; if there are none, advance to the next timer."""
         while self._timers and self._timers[0][2].cancelled():
             heapq.heappop(self._timers)
         if not self._ready:
@@ -114,7 +114,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
     # --- simulated processes -------------------------------------------------------------------------------------
 
     def kill(self, process: object) -> None:
-        """End every task of a process. Their last words reach no one if what they write to has been cut off before."""
+        """End every task of a process; disconnect its storage first, so that their cleanup writes nothing."""
         for task, owner in list(self._tasks.items()):
             if owner is process:
                 task.cancel()
@@ -158,7 +158,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
         return handle
 
     def _timer_handle_cancelled(self, handle: asyncio.TimerHandle) -> None:
-        """Asked by asyncio's own handles; cancelled timers are dropped when their turn comes."""
+        """Called by asyncio's handles; cancelled timers are dropped when they are due."""
 
     def create_future(self) -> asyncio.Future[Any]:
         return NumberedFuture(next(self._numbers), self)
@@ -184,7 +184,7 @@ class VirtualLoop(asyncio.AbstractEventLoop):
 
 
 def virtual_loop(chance: Random | None = None) -> VirtualLoop:
-    """A new loop. asyncio's own also lack some of what its abstract class lists, which is more than there is in a simulation."""
+    """Return a new loop; like asyncio's own loops, it does not implement every abstract method."""
     return VirtualLoop(chance)  # type: ignore[abstract]
 
 

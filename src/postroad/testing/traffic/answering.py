@@ -1,4 +1,4 @@
-"""Answers in simulated traffic: of in-transit services, which pass the message on, and of recipients."""
+"""Responses in simulated traffic: of in-transit services, which return the message, and of recipients."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from postroad.testing.traffic.timetable import Story, TimetableStep
 
 IN_TRANSIT_FAILS_SHARE = 0.004
 REJECTED_SHARE = 0.003
-SILENT_SHARE = 0.004  # recipients that never answer a request
+SILENT_SHARE = 0.004  # share of recipients that never respond to a request
 TROUBLED_ERROR_SHARE = 0.6
 TROUBLED_THINKING = 12.0  # times as long
 FAULTS = ("order.unknown-article", "order.credit-limit", "order.late", "internal")
@@ -24,7 +24,7 @@ FAILED = Status("internal", "the service is out of order")
 
 
 def pass_on(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
-    """Continue a message after an in-transit service: with its work done, without it, or not at all."""
+    """Continue a message after an in-transit service: changed, unchanged, or not at all."""
     at_us = scene.after(at_us, member.thinking_s)
     if at_us >= parcel.expires_at_us:
         yield from expire_delivery(scene, parcel)
@@ -68,7 +68,7 @@ def _returned(
 
 
 def answer_request(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
-    """Answer a request as its recipient: immediately, after acknowledging, late, with an error, or never."""
+    """Respond to a request as its recipient: immediately, after acknowledging, late, with an error, or never."""
     trouble = scene.trouble(member, at_us)
     thinking_s = member.thinking_s * (TROUBLED_THINKING if trouble is Trouble.LATENCY else 1.0)
     answered_at_us = scene.after(at_us, thinking_s, 0.8)
@@ -107,7 +107,7 @@ def _response(
         transaction=request.transaction,
         sender=member.gcid,
         type=MessageType.RESPONSE,
-        topic=f"{request.topic}.answered",  # on no rule's topic, so the way back is straight
+        topic=f"{request.topic}.answered",  # no rule has this topic, so the way back is direct
         size=wire_bytes(document),
         form="push" if member.pushed and not member.acknowledges_first else "json",
         expires_at_us=request.expires_at_us,

@@ -11,7 +11,7 @@ from postroad.core.model.route import Hop
 
 
 class TrafficDelivery(Struct, kw_only=True, gc=False):
-    """A simulated delivery; ``opening`` is the message that began the journey: this one, or the request it answers."""
+    """A simulated delivery; ``opening`` is the message that began the journey: this one, or the request to which it responds."""
 
     message: MessagePosted
     opening: MessagePosted
@@ -19,7 +19,7 @@ class TrafficDelivery(Struct, kw_only=True, gc=False):
     copy: int
     hop: int
     number: int
-    journey: int  # 0 when the delivery is all there is to it
+    journey: int  # 0 if the journey is only this delivery
     document: bytes | None
     attempt: int = 0
 
@@ -56,7 +56,7 @@ class TrafficDelivery(Struct, kw_only=True, gc=False):
 def deliveries_of(
     message: MessagePosted, seq: int, document: bytes | None, request: TrafficDelivery | None = None
 ) -> list[TrafficDelivery]:
-    """The deliveries that a post begins; a response's journey is that of the ``request`` it answers."""
+    """Return the deliveries that a post begins; a response has the journey of its ``request``."""
     found = []
     for ordinal, copy in enumerate(message.copies):
         if copy.code:

@@ -21,7 +21,7 @@ class TrafficDocuments:
         self._count = 0
 
     def order(self, total: int) -> bytes:
-        """An order of the given total, of a random length."""
+        """Return an order with this total, of random length."""
         self._count += 1
         length = min(LONGEST, int(self._body_bytes * self._random.lognormvariate(0, SPREAD)))
         lines = _LINES[: _LINES.rfind(b">", 0, max(0, length - 60)) + 1]

@@ -1,7 +1,7 @@
 """Early ends in simulated traffic: expired, given up, failed, rejected or withdrawn.
 
-Rules: those of ``flow.end``. A request's sender is notified by an error response in the entry that ends the journey; a
-notification ends in silence.
+Rules: as in the real flow, the entry that ends a request's journey contains an error response to its sender; a
+notification ends without a response.
 """
 
 from __future__ import annotations

@@ -19,9 +19,9 @@ from postroad.testing.traffic.posting_times import day_weights, opening_times
 from postroad.testing.traffic.receiving import begin_delivery
 from postroad.testing.traffic.shared_state import TrafficState
 
-TOGETHER = 2_000  # records in a group: one write and one sync
-BURST = 4.0  # times as much as usual, where volume is the trouble
-TROUBLED_AMONG = 0.2  # incidents are planted at the largest organizations, where a day has something to compare
+TOGETHER = 2_000  # records per group: one write and one sync
+BURST = 4.0  # factor of the volume during a volume incident
+TROUBLED_AMONG = 0.2  # incidents are added to the largest organizations, which have enough messages per day
 
 Advance = Callable[[float], None]
 
@@ -37,7 +37,7 @@ class Generated:
 
 
 async def generate(plan: TrafficPlan, path: Path, advance: Advance = lambda done: None) -> Generated:
-    """Write the planned journal into this folder, which must hold none yet; ``advance`` is called for each finished opening."""
+    """Write the planned journal to a folder without a journal; ``advance`` is called for each finished opening."""
     traffic = Traffic(plan)
     journal = SegmentJournal.open(path)
     try:
@@ -99,12 +99,12 @@ class Traffic:
 
 
 def max_incidents(plan: TrafficPlan) -> int:
-    """Returns how many incidents can be planted: one for each of the largest organizations, on working days only."""
+    """Return the maximum number of incidents: one for each of the largest organizations, on working days only."""
     return max(1, round(plan.organizations * TROUBLED_AMONG)) if _days_for_incidents(plan) else 0
 
 
 def _days_for_incidents(plan: TrafficPlan) -> list[date]:
-    """The working days of the second half: the first half shows what is usual."""
+    """Return the working days of the second half; the first half is the baseline."""
     return [day for day in map(plan.day, range(plan.days // 2, plan.days)) if day.weekday() < 5]
 
 

@@ -1,7 +1,7 @@
 """The clocks of simulated nodes: one falls behind for some hours at times, so that its entries come late.
 
-An entry is numbered when it is written and dated by the node that wrote it. Daily sums must expect an entry of
-yesterday after the first entries of today; here that happens around several midnights.
+An entry is numbered when it is written, and dated by its node. So entries of yesterday can follow the first entries of
+today; here this happens around several midnights, to test daily sums.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from random import Random
 from postroad.testing.traffic.plan import DAY_US, HOUR_US, TrafficPlan
 
 NODES = 3
-BEHIND = 2  # the node whose clock cannot be relied on
+BEHIND = 2  # the node with the unreliable clock
 EVERY_DAYS = 4
 
 

@@ -1,7 +1,6 @@
 """The participants of simulated traffic: organizations of different sizes, their services, habits and partners.
 
-Rule: a member's habits stay what they are for the whole time, but for planted incidents; so a day that is unlike its
-others has been made so on purpose.
+Rule: a member's habits do not change, except in planned incidents; so every unusual day is intended.
 """
 
 from __future__ import annotations
@@ -50,15 +49,15 @@ class TrafficMember:
     weight: float
     pushed: bool
     poll_every_s: float
-    thinking_s: float  # in the middle of the distribution
+    thinking_s: float  # median of the distribution
     error_share: float
     acknowledges_first: bool
-    absent: list[tuple[int, int]] = field(default_factory=list)  # when it neither polls nor takes pushes
+    absent: list[tuple[int, int]] = field(default_factory=list)  # periods in which it neither polls nor accepts pushes
     partners: list[TrafficMember] = field(default_factory=list)
     partner_weights: list[float] = field(default_factory=list)  # accumulated
     topics: list[str] = field(default_factory=list)  # by partner
     mailbox: list[TrafficDelivery] = field(default_factory=list)
-    poll_at_us: int = 0  # the poll that is due; 0 when none is
+    poll_at_us: int = 0  # time of the next poll; 0 if there is none
 
     @property
     def gcid(self) -> str:
@@ -147,7 +146,7 @@ def _member(plan: TrafficPlan, random: Random, organization: Organization, name:
 
 
 def _absences(plan: TrafficPlan, random: Random) -> Iterator[tuple[int, int]]:
-    """Most are always there; some are away for an hour now and then, and a few for days."""
+    """Return the absences of a member: most have none, some an hour now and then, a few several days."""
     for _ in range(plan.days // 10 + 1):
         chance = random.random()
         length_us = int(random.uniform(0.3, 3) * HOUR_US) if chance < 0.15 else int(random.uniform(1, 3) * DAY_US)

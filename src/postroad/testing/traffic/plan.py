@@ -13,9 +13,9 @@ HOUR_US = 3_600_000_000
 class Trouble(StrEnum):
     """The kinds of incidents that an organization can have for a day."""
 
-    VOLUME = "volume"  # it posts several times as much as it does on such a day
-    ERRORS = "errors"  # many of its answers are errors
-    LATENCY = "latency"  # its answers take several times as long
+    VOLUME = "volume"  # it posts several times as many messages as usual
+    ERRORS = "errors"  # many of its responses are errors
+    LATENCY = "latency"  # its responses take several times as long
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,14 +29,14 @@ class Incident:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TrafficPlan:
-    """``messages`` counts requests and notifications; responses come on top. ``incidents`` says how many are planted."""
+    """The parameters of a journal; ``messages`` counts requests and notifications, without responses."""
 
     organizations: int = 200
     days: int = 30
     messages: int = 100_000
     seed: int = 7
     first_day: date = date(2026, 10, 1)
-    body_bytes: int = 600  # of a document in the middle of the distribution
+    body_bytes: int = 600  # median length of a document
     incidents: int = 0
 
     @property

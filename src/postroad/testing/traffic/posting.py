@@ -22,7 +22,7 @@ from postroad.testing.traffic.timetable import Story, TimetableStep
 OPERATOR = "operator@example.org"
 REFUSED_SHARE = 0.008
 SEVERAL_SHARE = 0.05  # messages to several recipients
-UNKNOWN_SHARE = 0.04  # of those, with one among them who does not exist
+UNKNOWN_SHARE = 0.04  # share of those in which one recipient does not exist
 HANDLE_SHARE = 0.6
 REQUESTS_SHARE = 0.55
 NOBODY = "Nobody/Nowhere"
@@ -36,7 +36,7 @@ CHANGE_EVERY_DAYS = 3
 
 
 def configure_network(scene: TrafficState) -> Story:
-    """The configuration from which everything starts, and a rule switched off or on again every few days."""
+    """Write the initial configuration, and disable or enable a rule every few days."""
     at_us = scene.plan.start_us
     cast = scene.cast
     services = [member.service for member in cast.members.values()]

@@ -9,11 +9,11 @@ from postroad.testing.traffic.plan import HOUR_US, TrafficPlan
 
 HOURS = (4, 3, 3, 3, 4, 8, 18, 40, 70, 90, 98, 92, 74, 82, 90, 84, 70, 50, 34, 24, 18, 12, 8, 6)
 WEEKDAYS = (1.0, 1.06, 1.04, 1.0, 0.92, 0.26, 0.2)  # Monday first
-UNLIKE = 0.05  # how much days differ from what the calendar says
+UNLIKE = 0.05  # random variation of days
 
 
 def opening_times(plan: TrafficPlan, random: Random) -> Iterator[int]:
-    """The moments at which messages are posted, in order and exactly as many as planned."""
+    """Return the times of all posts, in order, and exactly as many as planned."""
     counts = _counts(plan, random)
     for hour, count in enumerate(counts):
         begin_us = plan.start_us + hour * HOUR_US
@@ -37,5 +37,5 @@ def _counts(plan: TrafficPlan, random: Random) -> list[int]:
         carried += weight * share
         counts.append(int(carried))
         carried -= counts[-1]
-    counts[-1] += plan.messages - sum(counts)  # what rounding left
+    counts[-1] += plan.messages - sum(counts)  # rounding remainder
     return counts

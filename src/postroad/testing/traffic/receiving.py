@@ -1,6 +1,6 @@
-"""Receiving in simulated traffic: polls, pushes, in-transit work, answers, acknowledgements and failures.
+"""Receiving in simulated traffic: polls, pushes, in-transit processing, responses, acknowledgments and failures.
 
-Rule: every delivery that arrives comes to an end or to the end of the time, by the entries that the real flow would write.
+Rule: every delivery ends before the simulation does or is still open then, by the entries of the real flow.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ from postroad.testing.traffic.shared_state import TrafficState
 from postroad.testing.traffic.timetable import Story, TimetableStep
 
 LEASE_S, PUSH_LEASE_S = 30.0, 75.0
-LAPSE_SHARE = 0.006  # receivers that are gone before they acknowledge
+LAPSE_SHARE = 0.006  # share of receivers that disappear before they acknowledge
 GIVE_BACK_SHARE = 0.006
 WITHDRAWN_SHARE = 0.001
 PUSH_FAILS_SHARE = 0.01
 PUSH_TRIES = 9
-MAX_PER_POLL = 100  # deliveries in a poll
+MAX_PER_POLL = 100  # maximum deliveries per poll
 
 
 def begin_delivery(scene: TrafficState, parcel: TrafficDelivery, at_us: int) -> None:
@@ -59,7 +59,7 @@ def wait_in_mailbox(scene: TrafficState, member: TrafficMember, parcel: TrafficD
 
 
 def _poll(scene: TrafficState, member: TrafficMember, at_us: int) -> Story:
-    """Take what waits; further stories say what becomes of it."""
+    """Receive the waiting deliveries; other generators continue them."""
     yield TimetableStep(at_us)
     taken, member.mailbox = member.mailbox[:MAX_PER_POLL], member.mailbox[MAX_PER_POLL:]
     member.poll_at_us = 0
@@ -93,7 +93,7 @@ def _taken(scene: TrafficState, member: TrafficMember, taken: Sequence[TrafficDe
 def acknowledgement_step(
     scene: TrafficState, member: TrafficMember, parcels: Sequence[TrafficDelivery], at_us: int
 ) -> TimetableStep:
-    """Return the acknowledgement of these deliveries; it ends journeys that lead no further."""
+    """Return the acknowledgment of these deliveries; it ends journeys that have no further stop."""
     numbers = tuple([parcel.number for parcel in parcels])
     journeys = tuple([parcel.journey for parcel in parcels if parcel.journey])
     return TimetableStep(at_us, DeliveriesAcknowledged(scene.stamp(member, at_us), member.gcid, numbers, journeys))
@@ -113,7 +113,7 @@ def _give_back(scene: TrafficState, member: TrafficMember, parcel: TrafficDelive
 
 
 def _push(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
-    """Push until the receiver accepts, the attempts are used up, or the time is over."""
+    """Push until the receiver accepts, the attempts are used up, or the simulation ends."""
     at_us += 3_000
     while True:
         parcel.attempt += 1
@@ -150,7 +150,7 @@ def _push(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, a
 
 
 def _failure(scene: TrafficState, *, is_away: bool) -> tuple[int, str, int]:
-    """Status, words and milliseconds of a push that failed."""
+    """Return the status, reason and duration in milliseconds of a failed push."""
     if is_away and scene.random.random() < 0.5:
         return 0, "the server did not answer in time", 30_000
     status = scene.random.choice((500, 502, 503, 503))

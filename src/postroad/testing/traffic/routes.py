@@ -1,7 +1,7 @@
 """Routes in simulated traffic, computed by the network's own router under the current directory.
 
-A route that depends on header values alone is remembered, with what was tried to find it; where a rule looks into documents
-(which a test of the topic tells beforehand), every message is routed for itself.
+A route that depends only on header values is cached, with its explanation. If a rule tests documents, which depends on
+the topic, every message is routed individually.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from postroad.testing.traffic.documents import CONTENT_TYPE
 
 
 class FoundRoute(NamedTuple):
-    """A message's copies, and what there is to explain about them."""
+    """A message's copies, and the explanation of their routes."""
 
     copies: tuple[Copy, ...]
     explanation: bytes

@@ -28,7 +28,7 @@ RULED_SHARE = 0.4
 def random_vendor_rules(
     services: Sequence[tuple[Service, Sequence[str]]], in_transit: Sequence[Service], random: Random
 ) -> list[Rule]:
-    """A rule for some of the services, each on one of the topics that it sends on."""
+    """Return a rule for some of the services, each for one of its topics."""
     return [
         _rule(service, random.choice(in_transit), random.choice(topics), random)
         for service, topics in services

@@ -16,7 +16,7 @@ from postroad.testing.traffic.plan import DAY_US, Incident, TrafficPlan, Trouble
 from postroad.testing.traffic.routes import RouteFinder
 from postroad.testing.traffic.timetable import Timetable
 
-HEADER_BYTES = 260  # of a wire, around the document
+HEADER_BYTES = 260  # bytes around the document in the wire form
 
 Arrived = Callable[["TrafficState", TrafficDelivery, int], None]
 
@@ -50,7 +50,7 @@ class TrafficState:
         return self._troubles.get((member.service.organization, (at_us - self.plan.start_us) // DAY_US))
 
     def arrive(self, parcel: TrafficDelivery, at_us: int) -> None:
-        """Begin a delivery; its receiver's part of the story starts."""
+        """Begin a delivery, and start its receiver's generator."""
         self._arrived(self, parcel, at_us)
 
     def after(self, at_us: int, middle_s: float, spread: float = 0.6) -> int:

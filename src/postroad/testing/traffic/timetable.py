@@ -1,8 +1,8 @@
 """Runs many generators in parallel: each yields its next entry and time, and all are written in order of time.
 
-A story is a generator. It yields a ``Step`` and is sent the number of the entry that was made of it, from which the numbers of
-deliveries follow; a step without an entry only waits. What is due after the end is never told, so a journal ends in the middle
-of things, as real ones do.
+A generator yields a ``TimetableStep`` and is sent the number of its entry, from which the numbers of deliveries follow; a
+step without an entry only waits. Steps after the end are not written, so deliveries are open at the end, as in real
+journals.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ Story = Generator[TimetableStep, int, None]
 
 class Timetable:
     def __init__(self) -> None:
-        self.seq = 0  # of the last entry
-        self._count = 0  # breaks ties, so that equal moments keep their order
+        self.seq = 0  # number of the last entry
+        self._count = 0  # breaks ties, so that steps at the same time keep their order
         self._due: list[tuple[int, int, TimetableStep, Story]] = []
 
     def begin(self, story: Story) -> None:

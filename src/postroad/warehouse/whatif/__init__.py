@@ -8,11 +8,11 @@
     rows              the rows of each message, as Arrow
     billing           the costs of both sides
     report_tables     the rows of all messages → the tables of the report
-    report            the nouns of a finished report
+    report            the types of a finished report
     page, svg_charts  the report as one self-contained HTML page
     journal_replay    one pass over a piece of a journal
     job               Spark: pieces of the journal → rows → report
 
-Rule: nothing is delivered, stored or changed; a message is decided only if everything that rules would look at is still there,
-and counted as undecidable otherwise.
+Rule: nothing is delivered, stored or changed. A message is decided only if all content that rules would read is still
+stored; otherwise it is counted as undecidable.
 """

@@ -1,9 +1,9 @@
-"""The costs of both sides: the uses that each side would have made, priced by its own tariffs.
+"""The costs of both sides: the billable uses of each side, priced by its own tariffs.
 
-Rules: uses are priced by the marts that write invoices. What happened is charged as it happened: an in-transit service that
-returned is charged where it is still on the way. One that the message did not pass in fact is taken to return at once what it was
-given; one that has not returned is charged on neither side. Responses, and messages that cannot be decided, count on both sides
-as they were. What exchanges and models send on is played again on both sides, and in-transit services on those ways with it.
+Rules: uses are priced by the marts that price invoices. An in-transit service that returned the message is charged if it
+is still on the route. A service that the message did not pass in fact is assumed to return it at once and unchanged; one
+that has not returned is charged on neither side. Responses, and messages that cannot be decided, are charged on both
+sides as recorded. Forwarding by exchanges and models is replayed on both sides, including in-transit services.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ from postroad.warehouse.whatif.report import SUMMED, BillComparison
 if TYPE_CHECKING:
     from pyspark.sql import Column, DataFrame, SparkSession
 
-ASSUMED_ORDINAL = 1_000_000  # ordinals from here on are of invocations that did not happen
-MAX_STOPS = 100  # on the way of one copy, with room to spare
+ASSUMED_ORDINAL = 1_000_000  # ordinals from here on are of assumed invocations
+MAX_STOPS = 100  # upper bound of stops on the route of one copy
 
 
 def compare_bills(
     spark: SparkSession, rows: DataFrame, before: Directory, after: Directory
 ) -> tuple[BillComparison, ...]:
-    """Grain: one row per organization and currency; empty where neither side has a tariff."""
+    """Grain: one row per organization and currency; empty if neither side has a tariff."""
     if not before.tariffs and not after.tariffs:
         return ()
     owners = _owners(spark, before, after)
@@ -61,7 +61,7 @@ def _owed(used: DataFrame, owners: DataFrame, prices: PriceList, side: str) -> D
 
 
 def rounded_micros() -> Column:
-    """The micro-units of a line, rounded half away from zero to the decimals of its currency, as invoices round them."""
+    """Return the micro-units of a line, rounded half away from zero to the decimals of its currency, as in invoices."""
     from pyspark.sql import functions as f
 
     unit = f.lit(MICROS // 100)
@@ -74,13 +74,13 @@ def rounded_micros() -> Column:
 
 
 def uses(rows: DataFrame, side: str) -> DataFrame:
-    """Grain: one row per use on this side, as the price marts take them."""
+    """Grain: one row per use on this side, as input for the price marts."""
     copies = _copies(rows, side)
     return _messages(copies).unionByName(_returned(rows, copies)).unionByName(_assumed_uses(copies))
 
 
 def _copies(rows: DataFrame, side: str) -> DataFrame:
-    """The accepted copies of this side."""
+    """Return the accepted copies of this side."""
     from pyspark.sql import functions as f
 
     posted = rows.where("record in ('message', 'response', 'forward')")

@@ -1,8 +1,8 @@
 """Compares the routes of one logged message under two directories.
 
-Rules: both sides are worked out by the functions that route posts. A journal does not say over which connection a message
-came, so on both sides it came over the safest. Rules of services that route dynamically are tried when a message reaches them, on
-what it has become; that cannot be replayed, and such stops are compared as they stand in the route.
+Rules: both sides are computed by the functions that route posts. The journal does not record connections, so both sides
+assume the most secure one. Rules of services that route dynamically are evaluated when the transformed message reaches
+them. This cannot be replayed; such stops are compared only by their position in the route.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from postroad.errors import Refused
 from postroad.warehouse.bulk.read.logged_posts import LoggedPost
 from postroad.warehouse.bulk.routing import safest_caller
 
-IN_HEADER = "header "  # how the key of a place in the header begins
+IN_HEADER = "header "  # prefix of the key of a header field
 
 
 class RouteVerdict(StrEnum):
@@ -32,19 +32,19 @@ class RouteVerdict(StrEnum):
 
     SAME = "same"
     CHANGED = "changed"
-    UNDECIDABLE = "undecidable"  # a rule would look into a body that is no longer kept
+    UNDECIDABLE = "undecidable"  # a rule needs a body that is no longer stored
 
 
 class RouteDifference(StrEnum):
     """The kind of change of a copy's route."""
 
-    ROUTE = "route"  # it passes other services, or in another order
+    ROUTE = "route"  # other services, or another order
     CIRCUMSTANCES = "circumstances"  # the same services, with other arguments, topics, payers …
     REFUSED = "refused"
     ACCEPTED = "accepted"
-    FORWARDED = "forwarded"  # an exchange or a model sends it to someone who did not get it
+    FORWARDED = "forwarded"  # an exchange or a model forwards it to another receiver
     NOT_FORWARDED = "not forwarded"
-    CONTENT = "content"  # an exchange makes something else of it
+    CONTENT = "content"  # an exchange transforms it differently
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -53,7 +53,7 @@ class RoutingSide:
 
     copies: tuple[Copy, ...]
     tried: tuple[ServiceTried, ...] = ()
-    code: str = ""  # why the post as a whole is refused
+    code: str = ""  # reason if the whole post is refused
     detail: str = ""
 
     @property
@@ -111,7 +111,7 @@ def recorded_side(logged: LoggedPost) -> RoutingSide:
 
 
 def _rules_in(copies: tuple[Copy, ...]) -> tuple[ServiceTried, ...]:
-    """The rules that brought services in, as far as the routes tell; what they saw went with the body."""
+    """Return the rules that added services, as far as the routes show; evaluations were stored with the body."""
     hops = [hop for copy in copies for hop in (*copy.hops, *copy.logical)]
     keys = dict.fromkeys(hop.context.rule for hop in hops if hop.context is not None and hop.context.rule)
     return tuple([_held(*key.split("/", 1)) for key in keys])
@@ -153,7 +153,7 @@ def _change(place: int, named: str, before: RoutingSide, after: RoutingSide) -> 
 
 def difference_of(before: Copy, after: Copy) -> RouteDifference | None:
     if before.code and after.code:
-        return None  # refused for another reason is refused
+        return None  # another reason for a refusal is not a change
     if before.code or after.code:
         return RouteDifference.REFUSED if after.code else RouteDifference.ACCEPTED
     if _services(before.hops) != _services(after.hops):

@@ -89,7 +89,7 @@ class ForwardReasons:
                 found = self._fewer(change.either)
             case RouteDifference.CONTENT:
                 found = [
-                    f"{self._named(change.either, name)} makes something else of it" for name in change.either.chosen_by
+                    f"{self._named(change.either, name)} transforms it differently" for name in change.either.chosen_by
                 ]
             case _:
                 found = self._otherwise(change)
@@ -118,7 +118,7 @@ class ForwardReasons:
         ]
 
     def _otherwise(self, change: ForwardChange) -> Iterable[str]:
-        """The receiver's own rules lead it another way."""
+        """Return the differences caused by the receiver's own rules."""
         if change.before is None or change.after is None:
             return []
         return explain_rule_differences(change.before.tried, change.after.tried, self._before, self._after)
@@ -156,7 +156,7 @@ def _refusal(side: ForwardedCopies, onward: ForwardedCopy) -> str:
 
 def _attachment_standing(other: ModelAttachment | None, *, gained: bool) -> str:
     if other is None:
-        return "is new" if gained else "is gone"
+        return "is new" if gained else "was removed"
     return "is reached" if gained else "is not reached"
 
 
@@ -165,11 +165,11 @@ def _binding_standing(
 ) -> str:
     """Return the difference of a binding that matches on one side only."""
     if other is None:
-        return "is new" if gained else "is gone"
+        return "is new" if gained else "was removed"
     if not other.enabled:
-        return "is switched on" if gained else "is switched off"
+        return "is enabled" if gained else "is disabled"
     if own is None or own.queue != other.queue:
         return "has another queue"
     if decider_of(own, here) == decider_of(other, there) and own.routing_key == other.routing_key:
-        return "says yes" if gained else "says no"  # on what another exchange has made of the message
-    return "is another, and says yes" if gained else "is another, and says no"
+        return "now matches" if gained else "no longer matches"  # another exchange has changed the message
+    return "changed, and now matches" if gained else "changed, and no longer matches"

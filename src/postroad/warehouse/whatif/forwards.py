@@ -2,8 +2,8 @@
 
 Rules: the output of services on the way to an exchange is unknown, so an exchange gets the posted message, or the
 output of the previous exchange, in the context of the route. Bindings are evaluated, sources found and copies routed
-by the functions that do it on a delivery. A circle is cut where it closes, and a message that reaches an exchange by
-several paths is forwarded to another one once. A message is decided only if everything that bindings would read is
+by the functions that do it on a delivery. A loop is cut where it closes. A message that reaches an exchange by several
+paths is forwarded to each further exchange once. A message is decided only if everything that bindings would read is
 still stored.
 """
 
@@ -46,7 +46,7 @@ from postroad.warehouse.bulk.routing import safest_caller
 
 FORWARDING = (Hosting.EXCHANGE, Hosting.MODEL)
 
-Path = tuple[str, ...]  # GCIDs of the exchanges and models that a message has passed, the last being where it is
+Path = tuple[str, ...]  # GCIDs of the exchanges and models that a message has passed, ending with the current one
 
 
 class ForwardArrival(Struct, frozen=True):
@@ -72,7 +72,7 @@ def find_arrivals(
 
 
 def _at(hop: Hop, delivered: Delivered, sender: str, directory: Directory) -> Delivered:
-    """The message as a service on its way is given it."""
+    """Return the message as delivered to a service on its route."""
     invoker = delivered.sender_gcid if hop.invoker == sender else hop.invoker
     context = hop.context
     there = replace(delivered, arguments=hop.arguments, invoker=directory.address_of(invoker))
@@ -113,7 +113,7 @@ def delivered_message(logged: LoggedPost, message: Message, directory: Directory
     )
 
 
-Key = tuple[Path, str, str]  # the path, the receiver, and the binding that has made something of the message
+Key = tuple[Path, str, str]  # the path, the receiver, and the binding that transformed the message
 
 
 class ForwardedCopy(Struct, frozen=True):
@@ -124,18 +124,16 @@ class ForwardedCopy(Struct, frozen=True):
     chosen_by: tuple[str, ...]  # names of bindings, or ids of attachments
     copy: Copy
     size: int
-    made: Part | None = None  # what goes in the content's place; None: as it came
+    made: Part | None = None  # replaces the content; None: unchanged
     tried: tuple[ServiceTried, ...] = ()
 
 
 @dataclass(slots=True, kw_only=True)
 class ForwardedCopies:
-    """All copies that are forwarded of one message."""
+    """All forwarded copies of one message."""
 
     sent: dict[Key, ForwardedCopy] = field(default_factory=dict)
-    refused: dict[Path, str] = field(
-        default_factory=dict
-    )  # where nothing can be done with it, and the code that says why
+    refused: dict[Path, str] = field(default_factory=dict)  # exchanges that cannot forward it, with the error code
     reached: set[Path] = field(default_factory=set)
     handed_on: set[tuple[str, str, str, str]] = field(default_factory=set)  # sender, exchange, binding, and content
     looked_into_body: bool = False
@@ -204,7 +202,7 @@ def _items(delivered: Delivered) -> dict[str, TypedItem]:
 
 
 def _without_body(items: Mapping[str, TypedItem], found: ForwardedCopies) -> MatchableMessage:
-    """Return a message of which only the header is left; records if a binding needs the body."""
+    """Return the message without its body; records whether a binding needs the body."""
 
     def looked() -> None:
         found.looked_into_body = True
@@ -219,7 +217,7 @@ def _without_body(items: Mapping[str, TypedItem], found: ForwardedCopies) -> Mat
 def _sent_on(
     arrival: ForwardArrival, forwards: Sequence[Forward], directory: Directory, found: ForwardedCopies
 ) -> Iterator[ForwardArrival]:
-    """Note every copy, and say where it reaches another exchange or model."""
+    """Record every copy, and return the further exchanges and models that it reaches."""
     for made_by, candidates in _groups(arrival, forwards, directory).items():
         delivered, form = _with_content(arrival, candidates[0][0])
         group = [one for one in candidates if _is_new(one[0].receiver, made_by, arrival, delivered, directory, found)]
@@ -255,7 +253,7 @@ def _is_new(
     directory: Directory,
     found: ForwardedCopies,
 ) -> bool:
-    """Whether this exchange has not yet handed that on to another one, having got it by another way."""
+    """Return True unless this exchange has already forwarded the same content to that exchange."""
     if directory.services[receiver].hosted not in RELAYS:
         return True
     way = (arrival.path[-1], receiver, made_by, content_name(arrival.path, delivered.parts))
@@ -272,7 +270,7 @@ def _refused(copy: Copy) -> Copy:
 def _groups(
     arrival: ForwardArrival, forwards: Iterable[Forward], directory: Directory
 ) -> dict[str, list[tuple[Forward, list[str]]]]:
-    """By the binding that has made something of it; as it came a message goes to each receiver once, whatever has chosen it."""
+    """Group the forwards by the binding that transformed the message; an unchanged message reaches each receiver once."""
     groups: dict[str, dict[str, tuple[Forward, list[str]]]] = defaultdict(dict)
     for one in forwards:
         if one.receiver in arrival.path or one.receiver not in directory.services:

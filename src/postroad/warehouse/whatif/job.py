@@ -43,11 +43,11 @@ class WhatIfJob:
 
     question: WhatIfQuestion
     pieces: Sequence[ArchivePiece]
-    rows: Accumulator[int] | None = None  # counts them while they are made, for the progress display
+    rows: Accumulator[int] | None = None  # counts rows as they are computed, for the progress display
 
 
 def compare_journal(spark: SparkSession, run: WhatIfJob) -> DataFrame:
-    """Return one row for every entry that counts, in one pass."""
+    """Return one row for every relevant entry, in one pass."""
     question = run.question
     history = question.history.text() if question.history is not None and question.as_it_was else b""
     told = spark.sparkContext.broadcast(
@@ -63,7 +63,7 @@ class BroadcastDirectories(NamedTuple):
 
     before: DirectoryText
     after: DirectoryText
-    history: bytes  # empty where it is not asked for
+    history: bytes  # empty if not requested
 
 
 class PassOptions(NamedTuple):

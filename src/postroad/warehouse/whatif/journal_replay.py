@@ -36,7 +36,7 @@ COUNTING = (b"message.posted", b"message.refused", b"invocation.returned")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TimeWindow:
-    """Messages posted from one time until before another; 0 is no end."""
+    """A time range of posts, from ``from_us`` to before ``to_us``; a ``to_us`` of 0 means no end."""
 
     from_us: int = 0
     to_us: int = 0
@@ -53,9 +53,9 @@ class WhatIfQuestion:
     after: Directory
     window: TimeWindow
     as_it_was: bool = False
-    history: DirectoryVersions | None = None  # by which bindings and models are known as they were
+    history: DirectoryVersions | None = None  # bindings and models as they were at each time
     routings: Mapping[str, Routing] = field(default_factory=dict)  # the operator's, by name
-    batch_bytes: int = 0  # of members at most, since an interchange is a message; 0: any
+    batch_bytes: int = 0  # limit for all members, because an interchange is a message; 0: no limit
 
     def at_its_time(self, logged: LoggedPost) -> Directory:
         """Return the directory for the "before" side of this message's bindings and models."""
@@ -75,7 +75,7 @@ def replay_pieces(pieces: Iterable[ArchivePiece], question: WhatIfQuestion) -> R
 def _rows(reader: JournalReader, record: JournalRecord, question: WhatIfQuestion, playing: ForwardReplay) -> Rows:
     entry: Entry = decode(record.facts)
     if isinstance(entry, InvocationReturned):
-        # It belongs to a post of the window, which is found later; only what came before that cannot.
+        # Returns are matched to their posts later; one before the window cannot belong to a post in it.
         if entry.status is None and entry.at_us >= question.window.from_us:
             yield return_row(record.seq, entry)
         return

@@ -1,6 +1,6 @@
 """The directory with one model's tree replaced by another.
 
-Rule: the tree is read and checked as `postroad model import` does, and what it does not name is gone.
+Rule: the tree is read and checked as in `postroad model import`; nodes that it does not name are removed.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A what-if report as one self-contained HTML page: tables and charts, no script.
 
-Rule: whatever comes from messages or configuration is escaped; the page may be mailed around and opened anywhere.
+Rule: all text from messages or configuration is escaped, because the page may be sent by e-mail and opened anywhere.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ DECIMALS = 4  # of amounts, which are exact to the micro-unit in the JSON report
 BILL_COLUMNS = (
     *("Organization", "Currency", "Before", "After", "Difference", "Per cent", "Invoiced before", "Invoiced after"),
 )
-MAX_DRAWN = 25  # services and organizations in a chart; the table has all
+MAX_DRAWN = 25  # maximum services and organizations in a chart; the table has all
 
 STYLE = """
 body { font: 15px/1.5 system-ui, sans-serif; color: #1d2b33; max-width: 900px; margin: 2rem auto; padding: 0 1rem; }
@@ -164,7 +164,7 @@ def _bill_row(bill: BillComparison) -> tuple[str, ...]:
 
 
 def _table_html(columns: Sequence[str], rows: Iterable[Sequence[str]], numbers: int = 0) -> str:
-    """The last so many columns are numbers."""
+    """Return an HTML table; the last ``numbers`` columns are right-aligned numbers."""
     texts = len(columns) - numbers
     body = "".join(f"<tr>{_cells_html(row, 'td', texts)}</tr>" for row in rows)
     return f"<table><tr>{_cells_html(columns, 'th', texts)}</tr>{body}</table>"

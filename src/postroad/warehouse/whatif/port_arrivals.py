@@ -1,7 +1,7 @@
 """The arrivals of a logged message at send ports, under one directory, with what their policies need.
 
-Rules: it is found by the functions that a batcher asks; what exchanges and models send on comes to ports too. What a policy
-would want to know of a message whose body is no longer kept is unknown, and is counted as such.
+Rules: arrivals are computed by the functions of a batcher, and include messages that exchanges and models forward. If a
+policy needs a body that is no longer stored, the arrival is counted as undecided.
 """
 
 from __future__ import annotations
@@ -26,13 +26,13 @@ from postroad.warehouse.bulk.read.logged_posts import LoggedPost
 from postroad.warehouse.whatif.forwards import ForwardedCopies
 
 GATHERED, ALONE, UNDECIDED = "gathered", "alone", "undecided"
-FORWARDED = 10_000_000  # copies from here on are those that exchanges and models send on
+FORWARDED = 10_000_000  # copies from here on are forwarded by exchanges and models
 ARRIVAL = pa.struct(
     [
         pa.field("side", pa.string()),  # before or after
         pa.field("port", pa.string()),  # GCID
         pa.field("copy", pa.int32()),
-        pa.field("outcome", pa.string()),  # gathered, alone: it goes by itself, undecided
+        pa.field("outcome", pa.string()),  # gathered; alone: sent individually; undecided
         pa.field("key", pa.string()),  # of its batch, as JSON
         pa.field("bytes", pa.int64()),
         pa.field("kind", pa.string()),
@@ -55,7 +55,7 @@ def arrival_rows(
     onwards: ForwardedCopies,
     directory: Directory,
 ) -> list[dict[str, Any]]:
-    """Return the arrivals of one side; a request is refused by a batcher, and does not arrive."""
+    """Return the arrivals of one side, without requests, which batchers refuse."""
     rows = []
     for number, copy, archived in _copies(logged, message, copies, onwards):
         service = directory.services.get(copy.hops[-1].service) if copy.hops and not copy.code else None

@@ -67,8 +67,8 @@ def explain_rule_differences(
         known = was.get(key)
         if known is None:
             found.append(f"{_rule(key, tried, after)} holds: {_describe_action(tried)}")
-        elif known.did and known.did != tried.did:  # where it is known what it did
-            found.append(f"{_rule(key, tried, after)} does something else: {_describe_action(tried)}")
+        elif known.did and known.did != tried.did:  # if its action is known
+            found.append(f"{_rule(key, tried, after)} has another effect: {_describe_action(tried)}")
     found += [f"{_rule(key, was[key], before)} {_no_longer(key, after)}" for key in was if key not in is_now]
     return found
 
@@ -76,8 +76,8 @@ def explain_rule_differences(
 def _no_longer(key: str, after: Directory) -> str:
     rule = after.rules.get(key)
     if rule is None:
-        return "is gone"
-    return "does not hold" if rule.enabled else "is switched off"
+        return "was removed"
+    return "does not hold" if rule.enabled else "is disabled"
 
 
 def _held(tried: Iterable[ServiceTried]) -> _Held:
@@ -95,7 +95,7 @@ def _rule(key: str, tried: RuleTried, directory: Directory) -> str:
 
 
 def address_of(gcid: str, *directories: Directory) -> str:
-    """A service as people know it; one that none of the directories knows, by its GCID."""
+    """Return the address of a service; its GCID if no directory has it."""
     found = (directory.services.get(gcid) for directory in directories)
     return next((service.address for service in found if service is not None), gcid)
 

@@ -17,10 +17,10 @@ class PortSide:
     """The batches of one side. Waits are from a message's arrival until its batch was closed."""
 
     messages: int = 0  # that are gathered
-    alone: int = 0  # that go by themselves
-    undecided: int = 0  # whose bodies are no longer kept
-    batches: int = 0  # that are closed, each of which is an interchange
-    left_open: int = 0  # messages in batches that nothing closes
+    alone: int = 0  # sent individually
+    undecided: int = 0  # with bodies that are no longer stored
+    batches: int = 0  # closed batches; each is one interchange
+    left_open: int = 0  # messages in batches that are never closed
     bytes: int = 0  # of all batches
     largest_bytes: int = 0
     wait_s: float = 0.0  # on average
@@ -37,7 +37,7 @@ class PortChange:
     port: str
     before: PortSide
     after: PortSide
-    in_other_batches: int  # messages that would not leave with the same others
+    in_other_batches: int  # messages that would be in a batch with other members
 
     @property
     def is_changed(self) -> bool:
@@ -94,7 +94,7 @@ class ChangeExample:
 
 
 def as_money(micros: int, currency: str) -> Decimal:
-    """Returns an amount with the decimals of its currency."""
+    """Return an amount with the decimals of its currency."""
     return (Decimal(micros) / MICROS).quantize(Decimal(1).scaleb(-decimals(currency)))
 
 
@@ -106,7 +106,7 @@ class BillComparison:
     currency: str
     before_micros: int
     after_micros: int
-    before_invoiced_micros: int = 0  # the same as invoices would total it: each line of each month rounded
+    before_invoiced_micros: int = 0  # as invoices would total it: each line of each month rounded
     after_invoiced_micros: int = 0
 
     @property
@@ -132,12 +132,12 @@ class BillComparison:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WhatIfReport:
-    begins: str  # first and last moment of the window; empty: the journal's own
+    begins: str  # start and end of the window; empty: the whole journal
     ends: str
-    baseline: str  # today, or then: what the traffic is compared with
+    baseline: str  # today or then
     traffic: TrafficCounts
     days: tuple[TrafficDay, ...] = ()
-    differences: dict[str, int] = field(default_factory=dict)  # copies by how their way changes
+    differences: dict[str, int] = field(default_factory=dict)  # copies by change of route
     services: tuple[ServiceGain, ...] = ()
     reasons: tuple[ChangeReason, ...] = ()
     examples: tuple[ChangeExample, ...] = ()
@@ -149,7 +149,7 @@ SUMMED = ("before_micros", "after_micros", "before_invoiced_micros", "after_invo
 
 
 def sum_bills(bills: Sequence[BillComparison]) -> list[BillComparison]:
-    """Returns one sum of all bills for each currency, in the order of currencies."""
+    """Return one sum of all bills for each currency, in the order of currencies."""
     return [
         BillComparison(organization="Total", currency=currency, **{name: sum(getattr(bill, name) for bill in bills
              if bill.currency == currency) for name in SUMMED})
@@ -158,7 +158,7 @@ def sum_bills(bills: Sequence[BillComparison]) -> list[BillComparison]:
 
 
 def bill_notes(baseline: str) -> str:
-    """Returns how the amounts are counted, and why they can differ from invoices of the same time."""
+    """Return notes on how amounts are counted, and why they can differ from invoices of the same period."""
     exact = (
         "Before and after are exact sums of charges. Invoiced amounts are what invoices would total: each line of each month is "
         "rounded, without corrections."
@@ -169,7 +169,7 @@ def bill_notes(baseline: str) -> str:
 
 
 def report_value(report: WhatIfReport) -> dict[str, Any]:
-    """Return the report for scripts; amounts are decimals in quotes."""
+    """Return the report for scripts; amounts are decimal strings."""
     told: dict[str, Any] = msgspec.to_builtins(report)
     money = {
         "bills": [_bill(bill) for bill in report.bills],

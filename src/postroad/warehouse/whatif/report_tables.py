@@ -13,14 +13,14 @@ from postroad.warehouse.whatif.report import ChangeExample, ChangeReason, Servic
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-EXAMPLES_EACH, MAX_EXAMPLES = 3, 40  # of each reason, and altogether
+EXAMPLES_EACH, MAX_EXAMPLES = 3, 40  # per reason, and in total
 MAX_REASONS = 100
 MAX_SERVICES = 500
-MAX_DAYS = 1_000  # a clock that was set to 1970 makes no chart of twenty thousand days
+MAX_DAYS = 1_000  # a message dated 1970 must not cause a chart of 20,000 days
 
 
 def count_days(rows: DataFrame) -> tuple[TrafficCounts, tuple[TrafficDay, ...]]:
-    """The messages altogether, and one row for each day (UTC) from the first on which any was posted to the last."""
+    """Return the totals, and one row for each day (UTC) from the first to the last day with posts."""
     asked = rows.where("record in ('message', 'refused')").groupBy("day", "record", "verdict").count()
     by_day: dict[date, dict[str, int]] = {}
     refused_then = 0
@@ -43,7 +43,7 @@ def fill_days(verdicts: Mapping[date, Mapping[str, int]]) -> tuple[TrafficDay, .
 
 
 def changed_copies(rows: DataFrame) -> DataFrame:
-    """Grain: one row per copy whose way changes."""
+    """Grain: one row per copy whose route changes."""
     from pyspark.sql import functions as f
 
     changed = rows.where("record = 'message' and verdict = 'changed'")
@@ -57,7 +57,7 @@ def count_differences(changed: DataFrame) -> dict[str, int]:
 
 
 def list_service_gains(changed: DataFrame) -> tuple[ServiceGain, ...]:
-    """Grain: one row per service and role that any copy gains or loses; those with most change first."""
+    """Grain: one row per service and role that any copy gains or loses; the largest changes first."""
     from pyspark.sql import functions as f
 
     gained = changed.select(f.explode("gained").alias("stop"), f.lit(1).alias("gained"), f.lit(0).alias("lost"))

@@ -38,7 +38,7 @@ CHANGE = pa.struct(
         pa.field("copy", pa.int32()),
         pa.field("named", pa.string()),
         pa.field("difference", pa.string()),
-        pa.field("before", TEXTS),  # addresses in the order of delivery; none where it is refused
+        pa.field("before", TEXTS),  # addresses in the order of delivery; empty if refused
         pa.field("after", TEXTS),
         pa.field("gained", pa.list_(STOP)),
         pa.field("lost", pa.list_(STOP)),
@@ -51,7 +51,7 @@ WAY = pa.struct(
         pa.field("copy", pa.int32()),
         pa.field("transit", pa.list_(PARTY)),
         pa.field("recipient", PARTY),
-        pa.field("extra", pa.list_(PARTY)),  # in-transit services that the message did not pass in fact
+        pa.field("extra", pa.list_(PARTY)),  # in-transit services that the message did not actually pass
     ]
 )
 SCHEMA = pa.schema(
@@ -177,7 +177,7 @@ def _passed(posted: MessagePosted) -> list[str]:
     return [f"{place} {hop.service}" for place, copy in enumerate(posted.copies) for hop in copy.hops[:-1]]
 
 
-NOTHING_PASSED = ()  # what has really happened to copies that were sent on is not looked at: both sides are played
+NOTHING_PASSED = ()  # the recorded fate of forwarded copies is ignored: both sides are replayed
 
 
 def forward_change_rows(

@@ -38,7 +38,7 @@ MEMBERS = pa.schema(
         pa.field("session", pa.string()),
         pa.field("bytes", pa.int64()),
         pa.field("batch", pa.string()),
-        pa.field("closed_at_us", pa.int64()),  # null: nothing closes it
+        pa.field("closed_at_us", pa.int64()),  # null: never closed
         pa.field("is_first", pa.bool_()),  # in its batch
         pa.field("batch_bytes", pa.int64()),
     ]
@@ -58,7 +58,7 @@ def find_ports(before: Directory, after: Directory, batch_bytes: int = 0) -> Por
 
 
 def port_arrivals_frame(rows: DataFrame) -> DataFrame:
-    """Grain: one row per side and copy that comes to a send port."""
+    """Grain: one row per side and copy that reaches a send port."""
     from pyspark.sql import functions as f
 
     each = rows.where("record = 'message'").select("seq", "at_us", "session", f.explode("arrivals").alias("arrival"))
@@ -66,7 +66,7 @@ def port_arrivals_frame(rows: DataFrame) -> DataFrame:
 
 
 def batch_members_frame(arrivals: DataFrame, ports: Ports) -> DataFrame:
-    """Grain: one row per side and copy that is gathered, with its batch."""
+    """Grain: one row per side and batched copy, with its batch."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     keys = ("side", "port", "key")
@@ -91,7 +91,7 @@ def _folding(ports: Ports) -> Callable[[Batches], Batches]:
 
 
 def _batched(rows: Iterator[dict[str, Any]], port: BulkSendPort) -> Iterator[list[dict[str, Any]]]:
-    """The members of one batch after the other."""
+    """Yield the members, batch by batch."""
     folding = BatchFolding(policy=port.policy, port=port.port)
     coming = (BatchArrival(read_port_arrival(row, place), row["at_us"], row) for place, row in enumerate(rows))
     joined: list[dict[str, Any]] = []
@@ -111,13 +111,13 @@ def _member(row: dict[str, Any], batch: Batch, *, is_first: bool) -> dict[str, A
     }  # fmt: skip
 
 
-BATCHED = 20_000_000  # copies from here on are interchanges, and what goes by itself
+BATCHED = 20_000_000  # copies from here on are interchanges, and messages sent individually
 
 
 def port_changes(
     arrivals: DataFrame, gathered: DataFrame, before: Directory, after: Directory
 ) -> tuple[PortChange, ...]:
-    """Grain: one row per send port to which anything comes on either side; those with most messages first."""
+    """Grain: one row per send port with arrivals on either side; the most messages first."""
     sides: dict[tuple[str, str], dict[str, Any]] = {}
     for frame in (_arrival_outcomes(arrivals), _sides(gathered)):
         for row in frame.collect():
@@ -184,7 +184,7 @@ def _seconds(microseconds: float | None) -> float:
 
 
 def _moved(gathered: DataFrame) -> DataFrame:
-    """Return messages that are gathered on both sides but would leave with other messages."""
+    """Return messages that are batched on both sides, but with other members."""
     from pyspark.sql import functions as f
 
     company = gathered.groupBy("side", "port", "batch").agg(
@@ -202,7 +202,7 @@ def _moved(gathered: DataFrame) -> DataFrame:
 def billed_rows(
     arrivals: DataFrame, gathered: DataFrame, ports: Ports, before: Directory, after: Directory
 ) -> DataFrame:
-    """Interchanges, and what goes by itself, as messages that a port sends: rows as the bill takes them, ``forward``."""
+    """Return billable ``forward`` rows: the interchanges and individual messages that each port sends."""
     from pyspark.sql import functions as f
 
     interchanges = gathered.where("is_first and closed_at_us is not null").select(

@@ -1,6 +1,6 @@
 """Small SVG charts for a self-contained page.
 
-Rules: pure text in, text out; every text is escaped; a chart says in a title what it shows, for those who hear it read.
+Rules: functions return text and have no side effects; every text is escaped; each chart has a title for screen readers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 WIDTH = 860
 BAR, GAP = 18, 6
-LABEL, VALUE = 250, 90  # room for texts left and right of bars
+LABEL, VALUE = 250, 90  # space for text left and right of bars
 DAY_HEIGHT = 180
 DAYS_LABELLED = 10
 

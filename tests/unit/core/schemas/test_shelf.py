@@ -94,7 +94,7 @@ def test_what_cannot_be_read_or_is_not_there_is_refused_with_its_line(
 
 def test_a_fault_in_what_is_referred_to_says_where_it_is() -> None:
     shelf = SchemaTexts(AssetKind.SCHEMA, {"order": ORDER_XSD, "item": XSDS["Item Types"], "types": "<xs:schema"})
-    with pytest.raises(Refused, match="refers to types, which has a fault"):
+    with pytest.raises(Refused, match="refers to types, which is invalid"):
         shelf.schema("order")
 
 

@@ -110,7 +110,7 @@ NONE = "none"
 
 @click.group()
 def as2() -> None:
-    """Make keys for AS2, test it, and show MDNs."""
+    """Create keys for AS2, test it, and show MDNs."""
 
 
 @command
@@ -123,15 +123,15 @@ def as2() -> None:
     default=1_095,
     show_default=True,
     type=click.IntRange(1, 36_500),
-    help="How long the certificate is valid.",
+    help="Number of days for which the certificate is valid.",
 )
 @click.option("--bits", default="2048", show_default=True, type=click.Choice(["2048", "3072", "4096"]),
               help="Size of the RSA key.")  # fmt: skip
 def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     """Make a key and its certificate for an AS2 identity.
 
-    FILE receives both and is for the network alone: as2.secretFrom of a service names it. The certificate that is
-    printed is for the partner.
+    FILE receives both and is for the network only: as2.secretFrom of a service refers to it. The printed certificate
+    is for the partner.
     """
     if not name.strip():
         raise click.UsageError("NAME is the subject of the certificate, such as the AS2 name; it cannot be empty")
@@ -144,8 +144,10 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
 
 
 @command
-@click.option("--file", "document", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="What to send.")
-@click.option("--content-type", default="application/edi-x12", show_default=True, help="Its type.")
+@click.option(
+    "--file", "document", type=click.Path(exists=True, dir_okay=False, path_type=Path), help="Document to send."
+)
+@click.option("--content-type", default="application/edi-x12", show_default=True, help="Content type of the document.")
 @click.option("--key", "key_file", type=click.Path(exists=True, dir_okay=False, path_type=Path),
               help="A key made by `postroad as2 key`; both AS2 identities use it.")  # fmt: skip
 @click.option(

@@ -163,7 +163,7 @@ def _switch(out: Output, connection: NetworkConnection, exchange: str, name: str
 @click.argument("name")
 @with_connection
 def explain(out: Output, exchange: str, name: str, connection: NetworkConnection) -> None:
-    """Show how a binding is evaluated: shared with all others, prefiltered by what, or always evaluated."""
+    """Show how a binding is evaluated: shared with all others, prefiltered, or always evaluated."""
     from postroad.cli.views.bindings import explanation_lines
 
     with connection.client() as client:

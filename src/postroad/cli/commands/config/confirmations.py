@@ -19,7 +19,7 @@ def confirmations() -> None:
 @command
 @with_connection
 def list_(out: Output, connection: NetworkConnection) -> None:
-    """List what waits for an owner's confirmation."""
+    """List credentials and members that wait for an owner's confirmation."""
     with connection.client() as client:
         found = client.get(_path(client.get("/v1/account")["organization"]))["items"]
     for one in found:

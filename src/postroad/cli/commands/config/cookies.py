@@ -14,7 +14,7 @@ MAX_SHOWN = 80
 
 @click.group()
 def cookies() -> None:
-    """Manage what services receive about their senders."""
+    """Manage cookies: data that services receive with messages of a sender."""
 
 
 @command

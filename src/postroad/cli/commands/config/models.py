@@ -18,13 +18,13 @@ SHOWN = 200
 
 @click.group()
 def model() -> None:
-    """Manage models: trees that messages are routed by."""
+    """Manage models: trees by which messages are routed."""
 
 
 def with_attachment_options(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options for where a service is attached, and as what."""
     for option in (
-        click.option("--id", default="", help="Name of the attachment; default: made of side, node and service."),
+        click.option("--id", default="", help="Name of the attachment; default: derived from side, node and service."),
         click.option("--topic", "topics", multiple=True, help="Only this topic; repeatable. Exactly one without --at."),
         click.option("--at", "node", default="", metavar="NODE", help="Tag of the node; default: outside the tree, at a topic."),
         click.option("--as", "side", type=SIDES, required=True, help="On which side of the topics."),

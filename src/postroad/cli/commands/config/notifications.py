@@ -20,13 +20,13 @@ SEVERITIES = click.Choice([one.value for one in Severity])
 
 @click.group()
 def notifications() -> None:
-    """Manage who is notified of what, and over which channel."""
+    """Manage notifications: their subscribers, events and channels."""
 
 
 def with_organization(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose whose subscriptions are meant."""
     named = click.option(
-        "--organization", default="", help="The organization. Default: your own; for operators, theirs."
+        "--organization", default="", help="Organization; default: your own, or the operators' subscriptions."
     )
     return named(with_connection(function))
 
@@ -34,7 +34,7 @@ def with_organization(function: Callable[..., Any]) -> Callable[..., Any]:
 @command
 @with_organization
 def list_(out: Output, organization: str, connection: NetworkConnection) -> None:
-    """List the subscriptions, and how their channels go."""
+    """List the subscriptions, and the status of their channels."""
     with connection.client() as client:
         found = client.notifications.listed(_resolve(client, organization))
     for one in found:
@@ -52,7 +52,7 @@ def list_(out: Output, organization: str, connection: NetworkConnection) -> None
 @command
 @with_connection
 def events(out: Output, connection: NetworkConnection) -> None:
-    """List the events that people can be notified of."""
+    """List the events for which notifications are available."""
     with connection.client() as client:
         found = client.notifications.events()
     for one in found:
@@ -73,7 +73,7 @@ def events(out: Output, connection: NetworkConnection) -> None:
     "--least",
     type=click.Choice([one.value for one in Severity]),
     default="info",
-    help="Least severity.",
+    help="Minimum severity.",
     show_default=True,
 )
 @click.option(

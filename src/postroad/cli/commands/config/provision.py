@@ -20,7 +20,7 @@ ORGANIZATION = click.option(
 
 @click.group()
 def provision() -> None:
-    """Connect services with those of providers."""
+    """Connect services with providers (account linking)."""
 
 
 @command

@@ -39,7 +39,7 @@ def secrets() -> None:
 def set_(out: Output, owner: str, name: str, file: Path | None, connection: NetworkConnection) -> None:
     """Set a secret, from --file, from standard input, or from a prompt.
 
-    The next push uses it, on every node and without a restart. It cannot be read back. The line end at its end is removed.
+    The next push uses it, on every node and without a restart. It cannot be read back. A final line end is removed.
     """
     value = _read_value(file)
     with connection.client() as client:

@@ -101,7 +101,7 @@ def try_push(out: Output, service: str, connection: NetworkConnection) -> None:
     """Push the oldest waiting message of a service at once.
 
     It is pushed even during a pause and before its retry is due, but not outside delivery windows. A success ends the
-    pause, and everything else that waits follows.
+    pause, and the other waiting messages follow.
     """
     from urllib.parse import quote
 

@@ -40,7 +40,7 @@ def batches(out: Output, service: str, state: str | None, connection: NetworkCon
 
 @click.group()
 def batch() -> None:
-    """Manage one batch of messages that leave together."""
+    """Manage one batch of messages that are sent together."""
 
 
 @command
@@ -62,7 +62,7 @@ def show(out: Output, batch: str, connection: NetworkConnection) -> None:
 @click.argument("batch")
 @with_connection
 def members(out: Output, batch: str, connection: NetworkConnection) -> None:
-    """List all that ever joined a batch, in the order of arrival."""
+    """List all messages that have joined a batch, in the order of arrival."""
     with connection.client() as client:
         found = client.batches.members(batch)
     for one in found:

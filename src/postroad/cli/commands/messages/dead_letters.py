@@ -100,7 +100,7 @@ def groups(out: Output, filters: DeadLetterFilters, connection: NetworkConnectio
 @click.argument("delivery", type=int)
 @with_connection
 def show(out: Output, delivery: int, connection: NetworkConnection) -> None:
-    """Show one dead letter: what happened to it, and its parts.
+    """Show one dead letter with its history and its parts.
 
     DELIVERY is its number, as in the list. `postroad trace SESSION --documents` shows its contents, to those who may
     see them.
@@ -156,7 +156,7 @@ def resend(
 def drop(
     out: Output, connection: NetworkConnection, filters: DeadLetterFilters, delivery: int, reason: str, **how: Any
 ) -> None:
-    """Drop dead letters; they stay failed, and are not listed any more.
+    """Drop dead letters; they stay failed, and are no longer listed.
 
     Name one by its DELIVERY number, or many by filters (or --all).
     """

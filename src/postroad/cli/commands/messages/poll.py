@@ -67,7 +67,7 @@ def _print_messages(out: Output, messages: Sequence[Delivered]) -> None:
 @command
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 @click.option("--give-back", is_flag=True, help="Give them back, to be redelivered.")
-@click.option("--delay", "delay_s", default=0.0, help="With --give-back: seconds until they come again.")
+@click.option("--delay", "delay_s", default=0.0, help="With --give-back: seconds until they are redelivered.")
 @click.option("--reason", default="", help="With --give-back: why; it is kept in the history.")
 @with_connection
 def ack(

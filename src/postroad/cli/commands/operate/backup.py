@@ -117,7 +117,7 @@ def _warn_of_plain_secrets(folder: Path, mode: str, files: int) -> None:
 def follow(out: Output, folder: Path, secrets: str | None, settings: Settings) -> None:
     """Copy new entries as they become durable, until interrupted.
 
-    The copy is at most a second behind the server. While the disk is full or the database is away, it is tried again
+    The copy is at most a second behind the server. While the disk is full or the database is unavailable, it is retried
     every 5 seconds.
     """
     run_until_signalled(_follow(out, folder, secrets or "", settings))

@@ -29,7 +29,7 @@ def bodies() -> None:
 def drop(out: Output, before: str, settings: Settings) -> None:
     """Drop the bodies of messages posted before a time.
 
-    Facts stay, so histories and `postroad verify` stay complete. Bodies that still wait for a receiver, and all after
+    Metadata stays, so histories and `postroad verify` stay complete. Bodies that still wait for a receiver, and all after
     the oldest of them, are kept. With the embedded journal the server must be stopped, and whole segments are
     dropped.
     """

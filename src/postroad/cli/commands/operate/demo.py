@@ -20,11 +20,11 @@ DEFAULTS = {"segment_bytes": 4 << 20, "least_free_bytes": 64 << 20, "log_level":
     "--port", type=click.IntRange(0, 65_535), help="Port to listen on; a free one if it is in use.  [default: 8470]"
 )
 def demo(out: Output, once: bool, data: str, port: int | None) -> None:
-    """Show a network at work: a purchase order travels, with its trace.
+    """Run a demo network: follow a purchase order through it, with its trace.
 
     Starts a separate network and registers six organizations with their services and rules. MyBiz orders over JSON
-    and over SOAP; on the way its order is transformed, completed and checked; Acme confirms, and an unwanted sender
-    is stopped. The network keeps running so that you can try more.
+    and over SOAP; in transit, its order is transformed, completed and checked; Acme confirms, and an unwanted sender
+    is rejected. The network keeps running so that you can try more.
 
     Settings other than the folder come from postroad.toml and POSTROAD_* variables, as with `postroad serve`:
     POSTROAD_PORT=9200.

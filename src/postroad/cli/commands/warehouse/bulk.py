@@ -52,7 +52,7 @@ POLICY_ORGANIZATION = "Archive"  # in which a policy is at home that belongs to 
 )
 @click.option(
     "--first-number", "numbers", multiple=True, metavar="[SCOPE=]NUMBER",
-    help="The first control number to use; SCOPE is interchange (as if left out), group or member. Repeatable.",
+    help="The first control number to use; SCOPE is interchange (the default), group or member. Repeatable.",
 )  # fmt: skip
 def batch(
     out: Output, ndjson: bool, cluster: Cluster, port: str, policy: str, sent_to_it: bool, until: datetime | None,
@@ -192,7 +192,7 @@ def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it
     """Match every message of an archive with all bindings of an exchange.
 
     Each message is treated as if it had been sent to the exchange. It gives a row for each binding that matches, with
-    the binding's result, and for each that fails. Queries and scripts run as confined as in the server.
+    the binding's result, and for each that fails. Queries and scripts run in the same sandbox as in the server.
     """
     from postroad.warehouse.bulk.match.operation import MatchOperation, count_by_binding, find_exchange
 

@@ -37,7 +37,7 @@ def pipeline() -> None:
 
 @command
 @click.option("--archive", type=click.Path(path_type=Path), help="Land the files of an export instead of the journal.")
-@click.option("--log-only", is_flag=True, help="Only land; do not refresh the other tables.")
+@click.option("--log-only", is_flag=True, help="Only load the events; do not update the other tables.")
 @with_batch_size
 @with_warehouse_folder
 @with_settings
@@ -45,7 +45,7 @@ def pipeline() -> None:
 def run(
     out: Output, archive: Path | None, log_only: bool, batch: int, folder: Path | None, settings: Settings, cluster: Cluster
 ) -> None:  # fmt: skip
-    """Land what is new in the journal, and bring every table up to date.
+    """Load new events from the journal, and update all tables.
 
     May be killed at any moment and run again: every event is landed exactly once. Works beside a running server.
     """
@@ -59,7 +59,7 @@ def run(
 @command
 @click.option("--every", default=WATCH_EVERY_S, show_default=True, help="Seconds between checks of the journal.")
 @click.option("--times", type=click.IntRange(min=1), help="Stop after this many checks; default: when interrupted.")
-@click.option("--log-only", is_flag=True, help="Only land; do not refresh the other tables.")
+@click.option("--log-only", is_flag=True, help="Only load the events; do not update the other tables.")
 @with_batch_size
 @with_warehouse_folder
 @with_settings

@@ -87,7 +87,7 @@ def traffic(**_: Any) -> None:
 
 @report_command
 def errors(**_: Any) -> None:
-    """Errors by code, and the parties with most of them."""
+    """Errors by code, and the parties with the most errors."""
 
 
 @report_command
@@ -107,7 +107,7 @@ def partners(**_: Any) -> None:
 
 @report_command
 def undelivered(**_: Any) -> None:
-    """Messages that expired, failed, were rejected or cancelled, or are still under way."""
+    """Messages that expired, failed, were rejected or cancelled, or are still in transit."""
 
 
 @report_command

@@ -1,6 +1,6 @@
-"""Dispositions: the status that an MDN reports for a message (RFC 4130, 7.4; RFC 8098, 3.2.6), and the one for each refusal.
+"""Dispositions: the status of a message in an MDN (RFC 4130, 7.4; RFC 8098, 3.2.6), and the disposition of each refusal.
 
-Rule: a partner learns the kind of error and nothing more; above all, every failure to decrypt has one answer. A
+Rule: a disposition reveals only the kind of error; in particular, all failures to decrypt have the same disposition. A
 refusal code without a disposition is an internal error and becomes ``unexpected-processing-error``.
 """
 
@@ -25,11 +25,11 @@ class Disposition:
 
     @property
     def accepted(self) -> bool:
-        """Whether the partner has accepted the message."""
+        """Return True if the partner has accepted the message."""
         return self.type == "processed" and self.modifier in ("", "warning")
 
     def __str__(self) -> str:
-        """The value of a Disposition field: one printable line."""
+        """Return the value of the Disposition field: one printable line."""
         modifier = "Failure" if self.modifier == "failure" else self.modifier
         said = f"{self.type[:_WORD_CHARS]}/{modifier[:_WORD_CHARS]}" if modifier else self.type[:_WORD_CHARS]
         if self.text:

@@ -29,7 +29,7 @@ def select_document_headers(fields: dict[str, str]) -> list[tuple[str, str]]:
 
 
 def read_plain_entity(fields: dict[str, str], body: Buffer, limits: WireLimits) -> Entity:
-    """The content of the request as an entity. Its ``raw`` is the body alone, since the head was never sent as such."""
+    """Return the content of the request as an entity; ``raw`` is only the body, because no MIME header was sent."""
     check_size(body, limits)
     try:
         head = write_head(select_document_headers(fields))

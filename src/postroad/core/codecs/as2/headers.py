@@ -15,16 +15,16 @@ from postroad.errors import Refused
 
 Headers = Sequence[tuple[str, str]]
 
-MESSAGE_ID_CHARS = 998  # of RFC 5322: no line is longer
+MESSAGE_ID_CHARS = 998  # maximum line length of RFC 5322
 _NOT_PRINTABLE = re.compile(r"[^\x20-\x7e]")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
-_WORD_BYTES = 42  # of an encoded word of RFC 2047: 42 bytes are 56 characters of base64, and a word has at most 75
+_WORD_BYTES = 42  # bytes in an encoded word (RFC 2047): 42 bytes are 56 characters of base64, and a word has at most 75
 _DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 
 
 def field_of(headers: Headers, name: str) -> str:
-    """The first value of that name, without the blanks around it; "" when there is none."""
+    """Return the first value of that name, stripped; "" if it is missing."""
     for key, value in headers:
         if key.lower() == name:
             return value.strip(" \t\r\n")
@@ -32,7 +32,7 @@ def field_of(headers: Headers, name: str) -> str:
 
 
 def fields_of(headers: Headers) -> dict[str, str]:
-    """The first value of every name, by its name in small letters."""
+    """Return the first value of every name, by its lower-case name."""
     found: dict[str, str] = {}
     for key, value in headers:
         found.setdefault(key.lower(), value.strip(" \t\r\n"))
@@ -40,7 +40,7 @@ def fields_of(headers: Headers) -> dict[str, str]:
 
 
 def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
-    """Refuses fields that occur twice with different values, because readers could choose either."""
+    """Refuse fields that occur twice with different values, because they are ambiguous."""
     for name in names:
         values = {value.strip() for key, value in headers if key.lower() == name}
         if len(values) > 1:
@@ -48,7 +48,7 @@ def refuse_repeated(headers: Headers, names: Iterable[str]) -> None:
 
 
 def require_printable(value: str, what: str) -> str:
-    """The value, when it is printable ASCII; ``what`` names it in the refusal."""
+    """Return the value; refuses one that is not printable ASCII. ``what`` names it in the refusal."""
     if wrong := _NOT_PRINTABLE.search(value):
         raise Refused(
             "as2.malformed",
@@ -58,7 +58,7 @@ def require_printable(value: str, what: str) -> str:
 
 
 def check_message_id(value: str) -> str:
-    """A Message-ID that may be written and sent back: printable, not empty, not longer than a line."""
+    """Return a Message-ID that can be sent back; refuses one that is empty, not printable, or longer than a line."""
     if not 0 < len(value) <= MESSAGE_ID_CHARS:
         raise Refused("as2.malformed", f"The Message-ID must have 1 to {MESSAGE_ID_CHARS} characters")
     return require_printable(value, "The Message-ID")
@@ -72,7 +72,7 @@ def subject_value(text: str) -> str:
 
 
 def _encoded_words(text: str) -> Iterable[str]:
-    """Words of at most 75 characters that are never cut inside a character."""
+    """Yield encoded words of at most 75 characters; a character is never split between words."""
     word = b""
     for character in text.encode("utf-8", "replace").decode():
         encoded = character.encode()
@@ -84,7 +84,7 @@ def _encoded_words(text: str) -> Iterable[str]:
 
 
 def date_value(at: datetime) -> str:
-    """Return a time as HTTP and mail write it, in English whatever the machine's locale is."""
+    """Format a time as in HTTP and mail headers, in English regardless of the locale."""
     utc = at.astimezone(UTC)
     day, month = _DAYS[utc.weekday()], _MONTHS[utc.month - 1]
     return f"{day}, {utc.day:02} {month} {utc.year:04} {utc.hour:02}:{utc.minute:02}:{utc.second:02} GMT"

@@ -1,6 +1,6 @@
 """The AS2 headers of a message: sender, recipient, message ID, and the requested MDN.
 
-Everything here stands outside of signature and encryption, so it finds the partner and proves nothing.
+These headers are neither signed nor encrypted: they identify the partner, but prove nothing.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ class Heading:
 
 
 def read_heading(headers: Headers) -> Heading:
-    """From the header fields of the HTTP request; refused with ``as2.malformed`` when no receipt could answer it either."""
+    """Read the HTTP header fields; refused with ``as2.malformed`` if not even an MDN could be addressed."""
     return heading_in(distinct_fields(headers))
 
 
 def distinct_fields(headers: Headers) -> dict[str, str]:
-    """Returns the fields by name; refuses an important field with two different values."""
+    """Return the fields by name; refuses an important field with two different values."""
     fields = fields_of(headers)
     if len(fields) != len(headers):
         refuse_repeated(headers, _ONCE)

@@ -35,7 +35,7 @@ MAX_LAYERS = 4
 SIGNED, ENCRYPTED, COMPRESSED = "signed", "encrypted", "compressed"
 _PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 _LAYERS = {"signed": SIGNED, "enveloped": ENCRYPTED, "auth-enveloped": ENCRYPTED, "compressed": COMPRESSED}
-_FAULT_OF_SIGNATURE = {"/content": "as2.integrity-check-failed"}  # where ``cms`` says the fault is → our code
+_FAULT_OF_SIGNATURE = {"/content": "as2.integrity-check-failed"}  # error of ``cms`` → our code
 _TOLD_AS_UNDECRYPTED = (
     "as2.malformed", "as2.decompression-failed", "wire.malformed", "wire.too-complex", "wire.too-large", "wire.unsupported",
 )  # fmt: skip
@@ -52,7 +52,7 @@ class LayerRemoval:
     verified: VerifiedSignature | None = None  # the outermost signature
 
     def peel(self, entity: Entity) -> Entity:
-        """The entity without any layers."""
+        """Return the entity without any layers."""
         try:
             while layer := self._layer_of(entity):
                 if len(self.layers) == MAX_LAYERS:
@@ -71,7 +71,7 @@ class LayerRemoval:
             said = entity.content_type.lower()
             return (
                 SIGNED if "pkcs7-signature" in said or "protocol" not in said else ""
-            )  # PGP is the partners' own affair
+            )  # PGP is end-to-end between the partners
         if media_type not in _PKCS7:
             return ""
         try:
@@ -110,17 +110,17 @@ class LayerRemoval:
         return inside
 
     def _signed_content(self, entity: Entity) -> tuple[Entity, VerifiedSignature]:
-        if media_type_of(entity.content_type) in _PKCS7:  # the content is inside of the signature
+        if media_type_of(entity.content_type) in _PKCS7:  # the content is embedded in the signature
             verified = verify(pkcs7_in(entity, self.limits), None, self.partner.certificates)
             return entity_in(verified.content or b"", self.limits), verified
         multipart = read_multipart(entity.content_type, entity.body, self.limits)
         if ENCRYPTED in self.layers and bytes(multipart.epilogue).strip():
-            raise decryption_refusal()  # appended blocks end up there: taking them would tell whether they decrypt to something
+            raise decryption_refusal()  # appended blocks end up there: accepting them would reveal whether they decrypt
         return read_signed(multipart, self.partner.certificates, self.limits)
 
 
 def entity_in(content: Buffer, limits: WireLimits) -> Entity:
-    """The entity that a layer held; some products leave out the header, and all of it is the document then."""
+    """Return the entity in a layer; if a product left out the header, all content is the document."""
     try:
         entity = read_entity(content, limits)
     except Refused as fault:
@@ -145,7 +145,7 @@ def decryption_refusal() -> Refused:
 
 
 def _refuse_as(fault: Refused, code: str) -> NoReturn:
-    """One of the other rooms' refusals under a code that partners have a disposition for."""
+    """Return a refusal of another package with a code that has a disposition."""
     if fault.code == "cms.unsupported":
         code = "as2.unsupported-format"
     elif not fault.code.startswith("cms."):
@@ -163,7 +163,7 @@ def _unknown(kind: str) -> NoReturn:
 class OpenedMessage:
     heading: Heading
     entity: Entity  # the document, or a multipart of several, as the partner made it
-    mic: Mic  # what the receipt sends back
+    mic: Mic  # returned in the MDN
     layers: tuple[str, ...]  # the outermost first
     signer: Certificate | None
 
@@ -176,7 +176,7 @@ def open_message(
     agreement: PartnershipTerms,
     limits: WireLimits = DEFAULT_LIMITS,
 ) -> OpenedMessage:
-    """The document in a message that ``partner`` sent to ``own``; refused with a code that ``answers`` knows."""
+    """Return the document of a message from ``partner`` to ``own``; refused with a code that ``dispositions`` knows."""
     fields = distinct_fields(headers)
     heading = heading_in(fields)
     if (heading.sender, heading.recipient) != (partner.name, own.name):
@@ -186,7 +186,7 @@ def open_message(
     entity = peeling.peel(read_plain_entity(fields, body, limits))
     _check_security(peeling, entity, agreement)
     if not peeling.layers:
-        entity = read_entity(b"".join((entity.head, b"\r\n", body)), limits)  # with its header before it, as any other
+        entity = read_entity(b"".join((entity.head, b"\r\n", body)), limits)  # with its header first
     return OpenedMessage(
         heading=heading,
         entity=entity,
@@ -199,7 +199,7 @@ def open_message(
 def _check_security(peeling: LayerRemoval, entity: Entity, agreement: PartnershipTerms) -> None:
     if agreement.must_be_signed and not peeling.verified:
         if ENCRYPTED in peeling.layers and is_headless(entity):
-            raise decryption_refusal()  # garbage looks like this, and must look like what could not be decrypted
+            raise decryption_refusal()  # wrongly decrypted data looks like this, and must be reported as a failure to decrypt
         raise _insufficient("must be signed and is not; sign it")
     if agreement.must_be_encrypted and ENCRYPTED not in peeling.layers:
         raise _insufficient("must be encrypted and is not; encrypt it")

@@ -1,10 +1,9 @@
 """Reads a partner's MDN, and checks whether the partner signed it.
 
-Rules: reading makes no judgement. An unsigned MDN or one with a bad signature is read, too, so that people can see it,
-and ``signature`` records this; only ``mdn_verdict`` decides whether it counts. The fields of the disposition
-notification are read as leniently as products write them: a field is found wherever it can be found with certainty.
-Blank lines between the fields, continuation lines without indentation, line ends of any kind: none of them hides a
-field that begins a line with its name.
+Rules: an MDN without a signature or with an invalid one is read too, so that people can see it, and ``signature``
+records this; only ``mdn_verdict`` decides whether it is valid. The fields of the disposition notification are parsed
+leniently: a field is found at the start of any line, even after blank lines, continuation lines without indentation, or
+unusual line ends.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _MOST_FIELDS, _MOST_BYTES = 200, 64 << 10  # real ones have ten, in less than a 
 
 
 def read_notification(content: Buffer) -> dict[str, str]:
-    """The first value of each name, by its name in small letters, on one line."""
+    """Return the first value of each name, unfolded, by its lower-case name."""
     found: dict[str, list[bytes]] = {}
     last: list[bytes] = []
     for line in bytes(content[:_MOST_BYTES]).splitlines():
@@ -58,7 +57,7 @@ _NOTIFICATION = "message/disposition-notification"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mdn:
-    sender: str  # bare names; "" where the header is missing
+    sender: str  # bare names; "" if the header is missing
     recipient: str
     message_id: str
     original_message_id: str
@@ -71,7 +70,7 @@ class Mdn:
 
 
 def is_mdn(headers: Headers, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> bool:
-    """Whether this is an MDN and not a message."""
+    """Return True if this is an MDN and not a message."""
     content_type = field_of(headers, "content-type")
     try:
         if media_type_of(content_type) == "multipart/signed":
@@ -82,7 +81,7 @@ def is_mdn(headers: Headers, body: Buffer, limits: WireLimits = DEFAULT_LIMITS) 
 
 
 def _is_report(content_type: str, limits: WireLimits) -> bool:
-    """multipart/report of dispositions; some products leave out of what."""
+    """Return True for a multipart/report of dispositions; some products omit the report type."""
     if media_type_of(content_type) != "multipart/report":
         return False
     return find_parameter(read_parameters(content_type, limits), "report-type").lower() in (
@@ -92,7 +91,7 @@ def _is_report(content_type: str, limits: WireLimits) -> bool:
 
 
 def read_mdn(headers: Headers, body: Buffer, partner: As2Identity, limits: WireLimits = DEFAULT_LIMITS) -> Mdn:
-    """Reads an MDN; refused only when it is not one."""
+    """Read an MDN; refuses only content that is not an MDN."""
     entity = read_plain_entity(fields_of(headers), body, limits)
     signature: Literal["none", "valid", "invalid"] = "none"
     fault, signer = "", None
@@ -139,7 +138,7 @@ def _name(headers: Headers, field: str) -> str:
 
 
 def _notification(report: Multipart, limits: WireLimits) -> dict[str, str]:
-    """The fields for programs, which that part has as its content."""
+    """Return the machine-readable fields, which are the content of this part."""
     for part in report.parts:
         if media_type_of(part.content_type) == _NOTIFICATION:
             return read_notification(part.data(limits))

@@ -22,12 +22,12 @@ class MdnRequest:
     wanted: bool = False
     signed: bool = False
     digests: tuple[str, ...] = ()  # supported ones, in the sender's order
-    url: str = ""  # where to post the receipt later; "" for at once
-    unsupported: str = ""  # what is required and cannot be done, as a refusal code; "" when all can
+    url: str = ""  # where to post an asynchronous MDN; "" if synchronous
+    unsupported: str = ""  # refusal code of a required option that is not supported; "" if there is none
 
     @property
     def digest(self) -> str:
-        """The first digest that was asked for and is supported; "" when none was."""
+        """Return the first requested digest that is supported; "" if there is none."""
         return self.digests[0] if self.digests else ""
 
     def refuse_unsupported(self) -> None:
@@ -42,7 +42,7 @@ NO_MDN_REQUEST = MdnRequest()
 
 
 def read_mdn_request(fields: dict[str, str]) -> MdnRequest:
-    """Reads the requested MDN from header fields with lower-case names."""
+    """Read the requested MDN from header fields with lower-case names."""
     if not fields.get("disposition-notification-to"):
         return NO_MDN_REQUEST
     wish = _wish(fields.get("disposition-notification-options", ""))
@@ -50,7 +50,7 @@ def read_mdn_request(fields: dict[str, str]) -> MdnRequest:
     return replace(wish, url=require_printable(url, "Receipt-Delivery-Option")) if url else wish
 
 
-@lru_cache(maxsize=256)  # every partner has its own way to write them, and writes them in every message
+@lru_cache(maxsize=256)  # cached, because a partner sends the same options in every message
 def _wish(value: str) -> MdnRequest:
     options = _options(value)
     protocol_required, protocols = options.get("signed-receipt-protocol", (False, []))
@@ -64,13 +64,13 @@ def _wish(value: str) -> MdnRequest:
 
 
 def _options(value: str) -> dict[str, tuple[bool, list[str]]]:
-    """``name=importance, value, value; …`` as name → (whether it is required, values)."""
+    """Parse ``name=importance, value, value; …``; returns name → (required, values)."""
     found: dict[str, tuple[bool, list[str]]] = {}
     for option in value.split(";"):
         name, _, rest = option.partition("=")
         words = [word.strip(" \t\"'") for word in rest.split(",")]
         importance = words[0].lower()
-        values = words[1:] if importance in ("required", "optional") else words  # some leave the importance out
+        values = words[1:] if importance in ("required", "optional") else words  # some products omit the importance
         found.setdefault(name.strip().lower(), (importance == "required", [word for word in values if word]))
     return found
 

@@ -19,9 +19,9 @@ from postroad.core.codecs.as2.outgoing_message import SentMessage
 
 class MdnOutcome(StrEnum):
     ACKNOWLEDGED = "acknowledged"
-    REJECTED = "rejected"  # the partner says that it has not taken the message
-    ALTERED = "altered"  # the partner took something else than was sent, or does not say what
-    UNPROVEN = "unproven"  # it is not the partner's word, or not about this message: the receipt still has to come
+    REJECTED = "rejected"  # the partner has not accepted the message
+    ALTERED = "altered"  # the partner received different content than was sent, or the MDN has no MIC
+    UNPROVEN = "unproven"  # not from the partner, or not about this message: the MDN is still missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def judge_mdn(mdn: Mdn, sent: SentMessage) -> MdnVerdict:
 
 
 def _doubt(mdn: Mdn, sent: SentMessage) -> str:
-    """Why the receipt may not be the partner's word on this message; "" when it is."""
+    """Return why the MDN may not be the partner's MDN for this message; "" if it is."""
     if mdn.original_message_id.strip("<> ") != sent.message_id.strip("<> "):
         return f"The MDN is for another message, {mdn.original_message_id[:200]!r}"
     if not _is_named(mdn.sender, sent.recipient) or not _is_named(mdn.recipient, sent.sender):
@@ -60,7 +60,7 @@ def _doubt(mdn: Mdn, sent: SentMessage) -> str:
 
 
 def _is_named(name: str, expected: str) -> bool:
-    """Whether it is the expected name; some products leave it out, and some put it into quotation marks twice."""
+    """Return True for the expected name; some products omit it, and some quote it twice."""
     return name in ("", expected, quote_name(expected), f'"{expected}"')
 
 

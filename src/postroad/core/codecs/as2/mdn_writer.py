@@ -30,7 +30,7 @@ _NOT_TAKEN = "The message was not accepted. The disposition below has the reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltMdn:
-    headers: Fields  # of the HTTP answer, or of the request that brings the receipt later
+    headers: Fields  # headers of the HTTP response, or of the request with the asynchronous MDN
     body: bytes
 
 
@@ -44,7 +44,7 @@ def build_mdn(
     message_id: str,
     boundary_seed: bytes,
 ) -> BuiltMdn:
-    """The receipt for the message with this heading; ``own`` signs it. ``message_id`` is the receipt's, with its brackets."""
+    """Build the MDN for the message with this heading; ``own`` signs it. ``message_id`` is the MDN's, with brackets."""
     content_type, body = _report(heading, disposition, mic, boundary_seed)
     if heading.wish.signed:
         head = write_head([("Content-Type", content_type)])
@@ -65,7 +65,7 @@ def build_mdn(
 
 
 def _report(heading: Heading, disposition: Disposition, mic: Mic | None, seed: bytes) -> tuple[str, bytes]:
-    """multipart/report: the Content-Type and the body."""
+    """Return a multipart/report: its Content-Type and its body."""
     text = f"{_TAKEN if disposition.accepted else _NOT_TAKEN}\r\n".encode()
     fields = _notification(heading, disposition, mic)
     boundary = make_boundary((text, fields), b"report " + seed)

@@ -15,17 +15,17 @@ from dataclasses import dataclass
 
 from postroad.core.codecs.buffers import Buffer
 
-DEFAULT = "sha1"  # of RFC 4130 where no one asked for anything else
+DEFAULT = "sha1"  # default of RFC 4130
 WRITTEN = {"sha1": "sha1", "sha256": "sha-256", "sha384": "sha-384", "sha512": "sha-512"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Mic:
     digest: bytes
-    algorithm: str  # of WRITTEN, or as a partner wrote it when it is none of them; "" when it did not say
+    algorithm: str  # a name in WRITTEN, else as the partner wrote it; "" if missing
 
     def __str__(self) -> str:
-        """The value of a Received-Content-MIC field."""
+        """Return the value of a Received-Content-MIC field."""
         return f"{b64encode(self.digest).decode()}, {micalg(self.algorithm)}"
 
 
@@ -37,7 +37,7 @@ def mic_over(pieces: Iterable[Buffer], algorithm: str) -> Mic:
 
 
 def read_mic(value: str) -> Mic | None:
-    """What a partner wrote in Received-Content-MIC, be it over several lines; None when that is not base64."""
+    """Parse Received-Content-MIC, possibly folded over several lines; None if it is not base64."""
     encoded, _, algorithm = value.partition(",")
     try:
         digest = binascii.a2b_base64("".join(encoded.split()).encode("ascii"), strict_mode=True)
@@ -47,7 +47,7 @@ def read_mic(value: str) -> Mic | None:
 
 
 def find_digest_name(spelling: str) -> str:
-    """The digest that a partner's spelling means (``SHA-256``, ``sha256``, ``"sha1"`` …); "" for one that is not supported."""
+    """Return the digest for a partner's spelling (``SHA-256``, ``sha256``, ``"sha1"`` …); "" if it is not supported."""
     plain = spelling.strip(" \t\"'").lower().replace("-", "").replace("_", "")
     return plain if plain in WRITTEN else ""
 

@@ -1,7 +1,7 @@
 """multipart/signed: an entity and the detached signature over it (RFC 8551, 3.5.3), in messages and MDNs.
 
-Rule: the signed bytes are never changed. Only if they do not verify unchanged, line ends that a gateway may have
-converted are tried the other way; the variant that verifies is what was sent.
+Rule: the signed bytes are never changed. If verification fails, it is retried with other line ends, because gateways
+may convert them; the variant that verifies is what was sent.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ _SIGNATURE_HEAD = write_head((
 def write_signed(
     head: bytes, body: Buffer, signer: Identity, mic: Mic, *, at: datetime, seed: bytes, pss: bool = False
 ) -> tuple[str, list[Buffer]]:
-    """An entity signed: the Content-Type that goes with it, and the body in pieces. ``mic`` is over head, CRLF and body."""
+    """Sign an entity; returns its Content-Type and its body in pieces. ``mic`` is over head, CRLF and body."""
     signature = sign(
         (head, CRLF, body), (signer,), digest=mic.algorithm, content_digest=mic.digest, signed_at=at, pss=pss
     )
@@ -57,7 +57,7 @@ def write_signed(
 def read_signed(
     multipart: Multipart, trusted: Sequence[Certificate], limits: WireLimits
 ) -> tuple[Entity, VerifiedSignature]:
-    """The entity as it was signed by one of the trusted certificates, and the proof; otherwise refused, as ``cms`` does."""
+    """Return the entity and the proof that a trusted certificate signed it; refuses any other signature."""
     entity, signature = _signed_parts(multipart, limits)
     refused: Refused | None = None
     for candidate in _candidates(entity):

@@ -21,7 +21,7 @@ _PRINTABLE = re.compile(r"[ -~]+")
 
 
 def check_as2_name(name: str) -> str:
-    """The bare name, when it is one: 1 to 128 printable ASCII characters."""
+    """Return the bare name; refuses anything but 1 to 128 printable ASCII characters."""
     if not 0 < len(name) <= NAME_CHARS or not _PRINTABLE.fullmatch(name):
         raise Refused(
             "as2.malformed",
@@ -40,14 +40,14 @@ def quote_name(name: str) -> str:
 
 @lru_cache(maxsize=1024)
 def unquote_name(value: str) -> str:
-    """The bare name in a header value. Blanks without quotation marks are tolerated: many products leave those out."""
+    """Return the bare name in a header value. Unquoted blanks are accepted, because many products omit the quotes."""
     if match := _QUOTED.fullmatch(value):
         return check_as2_name(_ESCAPED.sub(r"\1", match[1]))
     return check_as2_name(value)
 
 
 def read_names(headers: Headers) -> tuple[str, str]:
-    """Sender and recipient as bare names; refused when one is missing or invalid."""
+    """Return sender and recipient as bare names; refuses a missing or invalid name."""
     return _name(headers, "AS2-From"), _name(headers, "AS2-To")
 
 

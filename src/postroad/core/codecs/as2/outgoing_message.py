@@ -29,25 +29,25 @@ _UNNAMED = write_head([("Content-Type", "application/octet-stream"), ("Content-T
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SentMessage:
-    """What must be remembered of a message until its MDN arrives."""
+    """The values of a message that are needed to check its MDN."""
 
     message_id: str
     sender: str
     recipient: str
     mic: Mic
-    mdn_signed: bool  # whether the receipt must be
+    mdn_signed: bool  # whether the MDN must be signed
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltMessage:
-    headers: Fields  # of the HTTP request
+    headers: Fields  # headers of the HTTP request
     body: bytes
     sent: SentMessage
 
 
 @dataclass(frozen=True, slots=True)
 class _Content:
-    """A header and its body; each layer wraps it in another one."""
+    """A header and its body; each layer wraps them in a new one."""
 
     head: bytes
     body: Buffer
@@ -67,7 +67,7 @@ def _pkcs7(smime_type: str, file_name: str) -> bytes:
 
 _COMPRESSED = _pkcs7("compressed-data", "smime.p7z")
 _ENCRYPTED = _pkcs7("enveloped-data", "smime.p7m")
-_ENCRYPTED_AND_SEALED = _pkcs7("authEnveloped-data", "smime.p7m")  # by a cipher that authenticates
+_ENCRYPTED_AND_SEALED = _pkcs7("authEnveloped-data", "smime.p7m")  # encrypted by an authenticating cipher
 
 
 def build(
@@ -83,7 +83,7 @@ def build(
     randomness: Callable[[int], bytes],
     subject: str = "",
 ) -> BuiltMessage:
-    """The document as an AS2 message. ``entity_head`` is whole header lines, or empty; ``message_id`` has its brackets."""
+    """Build an AS2 message. ``entity_head`` is complete header lines, or empty; ``message_id`` includes its brackets."""
     document = _Content(_checked_head(entity_head), entity_body[0] if len(entity_body) == 1 else b"".join(entity_body))
     content, mic = _signed(document, own, agreement, at, boundary_seed)
     if agreement.encrypt:
@@ -117,7 +117,7 @@ def build(
 
 def _checked_head(head: bytes) -> bytes:
     if not head:
-        return _UNNAMED  # some partners take content without any header for something else
+        return _UNNAMED  # some partners misinterpret content without a header
     if not head.endswith(CRLF) or read_entity(head + CRLF).body:
         raise Refused("as2.malformed", "The document's header must consist of complete, non-empty lines")
     return head
@@ -126,7 +126,7 @@ def _checked_head(head: bytes) -> bytes:
 def _signed(
     document: _Content, own: As2Identity, agreement: PartnershipTerms, at: datetime, seed: bytes
 ) -> tuple[_Content, Mic]:
-    """The document signed and compressed, in the order that was agreed on, and the MIC of it."""
+    """Return the document signed and compressed in the agreed order, and its MIC."""
     content = _compressed(document) if agreement.compress == "before" else document
     if agreement.sign:
         mic = mic_over(content.raw, agreement.sign)
@@ -146,7 +146,7 @@ def _compressed(content: _Content) -> _Content:
 
 
 def _wish(own: As2Identity, agreement: PartnershipTerms) -> list[tuple[str, str]]:
-    """The headers that request the MDN."""
+    """Return the headers that request the MDN."""
     if agreement.mdn == "none":
         return []
     url = require_printable(agreement.mdn_url, "The address for MDNs")

@@ -23,7 +23,7 @@ class As2Identity:
     name: str  # bare, without quotation marks
     identities: tuple[Identity, ...] = ()
     certificates: tuple[Certificate, ...] = ()
-    encryption_certificates: tuple[Certificate, ...] = ()  # where a partner has others than for signatures
+    encryption_certificates: tuple[Certificate, ...] = ()  # if a partner uses different certificates for encryption
 
     @property
     def signer(self) -> Identity:
@@ -33,7 +33,7 @@ class As2Identity:
 
     @property
     def recipient(self) -> Certificate:
-        """The certificate that messages to this partner are encrypted for."""
+        """Return the certificate with which messages to this partner are encrypted."""
         known = self.encryption_certificates or self.certificates
         if not known:
             raise Misconfigured([f"The AS2 partner {self.name!r} has no certificate to encrypt for; register one"])
@@ -45,18 +45,18 @@ class PartnershipTerms:
     """What we send to a partner, and the minimum security that we accept from it."""
 
     sign: str = "sha256"  # the digest of our signatures; "" for none
-    encrypt: str = "aes256-cbc"  # a cipher of the cms room; "" for none
-    compress: Literal["", "before", "after"] = ""  # the signature; without one it makes no difference
+    encrypt: str = "aes256-cbc"  # a cipher of the package ``cms``; "" for none
+    compress: Literal["", "before", "after"] = ""  # before or after signing; has no effect without it
     pss: bool = False
     oaep: bool = False
     mdn: Literal["none", "sync", "async"] = "sync"
     mdn_signed: bool = True
-    mdn_url: str = ""  # where the partner posts asynchronous receipts to
+    mdn_url: str = ""  # URL for the partner's asynchronous MDNs
     must_be_signed: bool = True
     must_be_encrypted: bool = False
     accepted_digests: tuple[str, ...] = tuple(WRITTEN)  # of the partner's signatures
 
     @property
     def mic_digest(self) -> str:
-        """The digest of the MIC that the partner will answer with: the signature's, or else the one that is asked for."""
+        """Return the digest of the MIC in the partner's MDN: that of the signature, or else the requested one."""
         return self.sign or ("sha256" if self.mdn_signed and self.mdn != "none" else DEFAULT)

@@ -13,7 +13,7 @@ from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.mime import Entity
 
-_SEQUENCE, _LONG = 0x30, 0x80  # the first byte, and what the second has where more than 127 follow
+_SEQUENCE, _LONG = 0x30, 0x80  # the first byte, and the flag in the second byte if more than 127 bytes follow
 
 
 def pkcs7_in(entity: Entity, limits: WireLimits) -> Buffer:

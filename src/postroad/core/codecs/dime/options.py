@@ -3,8 +3,8 @@ r"""MIME headers of a part in the options of its DIME record.
     options    elements, one behind the other: type (16 bits), length (16 bits), value
     type 5052  header lines of the part, ``Name: value`` each, in UTF-8, ended by LF; filled up with LF to a multiple of 4
 
-DIME defines no element types. Rule: only this one is read and written; a value in which anything but header lines is found, and
-headers that do not fit, count as not there.
+DIME defines no element types. Rule: only this one is read and written; values with anything but header lines, and headers
+that do not fit, are ignored.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Lines = tuple[tuple[str, str], ...]
 
 
 def write_headers(headers: Lines) -> bytes:
-    """The options that carry these headers; nothing where there are none or they are too long."""
+    """Return the options with these headers; empty if there are none or they are too long."""
     text = "".join(f"{name}: {value}\n" for name, value in headers).encode()
     if not text or len(text) > MAX_OPTION_BYTES:
         return b""
@@ -32,12 +32,12 @@ def write_headers(headers: Lines) -> bytes:
 
 
 def fits(headers: Lines) -> bool:
-    """Whether a record has room for these headers."""
+    """Return True if a record has room for these headers."""
     return not headers or bool(write_headers(headers))
 
 
 def read_headers_in(options: Buffer) -> Lines:
-    """The headers that options carry."""
+    """Return the headers in options."""
     for kind, value in elements(bytes(options)):
         if kind == HEADERS:
             try:
@@ -49,7 +49,7 @@ def read_headers_in(options: Buffer) -> Lines:
 
 
 def only_headers(options: Buffer) -> bool:
-    """Whether nothing else is in these options."""
+    """Return True if the options contain only headers."""
     return bool(read_headers_in(options)) and len(list(elements(bytes(options)))) == 1
 
 

@@ -28,7 +28,7 @@ from postroad.core.codecs.refusals import malformed, too_complex
 from postroad.errors import Refused
 
 MAX_RECORDS = 10_000  # chunks included
-_RESERVED_FORMATS = 11  # are to be treated as unknown
+_RESERVED_FORMATS = 11  # treated as unknown
 _FORMATS: tuple[TypeFormat, ...] = (*TypeFormat, *(TypeFormat.UNKNOWN,) * _RESERVED_FORMATS)
 _NAMED = (TypeFormat.MEDIA_TYPE, TypeFormat.URI)
 _SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*:")
@@ -36,7 +36,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 
 
 def read_dime(buffer: Buffer, limits: WireLimits = DEFAULT_LIMITS) -> DimeMessage:
-    """The payloads of a whole message, in order."""
+    """Return the payloads of a complete message, in order."""
     if len(buffer) > limits.body_bytes:
         raise Refused("wire.too-large", f"the body has {len(buffer)} bytes; at most {limits.body_bytes} are allowed")
     return _Reading(memoryview(buffer), limits).message()
@@ -65,7 +65,7 @@ class _Payload:
 
 
 class _Reading:
-    """One walk through a message."""
+    """One pass over a message."""
 
     __slots__ = ("_limits", "_noted", "_payload", "_records", "_size", "_view")
 
@@ -108,7 +108,7 @@ class _Reading:
         return malformed(f"byte {at}: a DIME record begins with {HEADER_BYTES} bytes, and only {left} are there")
 
     def _fields(self, at: int, lengths: list[int]) -> tuple[list[memoryview], int]:
-        """Options, id, type and data, and where the record ends."""
+        """Return options, id, type and data, and the end of the record."""
         view, begin = self._view, at + HEADER_BYTES
         content_end, fields = begin, []
         for length in lengths:
@@ -203,7 +203,10 @@ def _fault_of(flags: int, kind: int) -> str:
     return "only the first DIME record may and must be marked as the first one (flag MB)"
 
 
-_SIGNS: dict[int, bytes] = {TypeFormat.MEDIA_TYPE: b"/", TypeFormat.URI: b":"}  # what a type of that format has in it
+_SIGNS: dict[int, bytes] = {
+    TypeFormat.MEDIA_TYPE: b"/",
+    TypeFormat.URI: b":",
+}  # required character in a type of that format
 
 
 def looks_like_dime(buffer: Buffer) -> bool:

@@ -5,7 +5,7 @@
     2-11     lengths of OPTIONS, ID and TYPE (16 bits each) and DATA (32 bits)
     12-      OPTIONS, ID, TYPE, DATA, each padded with zeros to a multiple of 4
 
-A payload in chunks is a run of records: the first says type and id, the others are of the type "unchanged" and say neither.
+A chunked payload is a sequence of records: the first has type and id, the others have the type "unchanged" and no id.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ LONGEST_NAME: Final = 0xFFFF  # of an id or a type, in bytes
 
 
 class TypeFormat(IntEnum):
-    """What the type of a record is."""
+    """The format of a record's type."""
 
     UNCHANGED = 0  # a chunk that continues the record before it; never the type of a payload
     MEDIA_TYPE = 1
@@ -43,16 +43,16 @@ class DimeRecord(Struct, gc=False, frozen=True, kw_only=True):
     type: str
     id: str
     data: Buffer
-    chunks: tuple[int, ...] = ()  # the sizes in which it came; none when it came whole
-    options: bytes = b""  # as they came; those of others have no known meaning, and are never written
-    headers: tuple[tuple[str, str], ...] = ()  # further MIME headers of the payload, which its options carry
+    chunks: tuple[int, ...] = ()  # sizes of the received chunks; empty if not chunked
+    options: bytes = b""  # as received; options of other programs have no known meaning, and are never written
+    headers: tuple[tuple[str, str], ...] = ()  # further MIME headers of the payload, from its options
 
 
 class DimeMessage(Struct, gc=False, frozen=True, kw_only=True):
     records: tuple[DimeRecord, ...]
-    tolerated: tuple[str, ...] = ()  # what was not as the format wants it, and was read all the same
+    tolerated: tuple[str, ...] = ()  # deviations that the reader tolerated
 
 
 def padded_length(length: int) -> int:
-    """The length with its padding."""
+    """Return the length including padding."""
     return (length + 3) & ~3

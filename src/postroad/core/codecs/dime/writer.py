@@ -30,9 +30,9 @@ _NOTHING = DimeRecord(type_format=TypeFormat.NONE, type="", id="", data=b"")
 
 
 def write_dime(records: Iterable[DimeRecord], chunk_bytes: int = CHUNK_BYTES) -> list[Buffer]:
-    """The message in pieces; payloads larger than ``chunk_bytes`` (rounded up to a multiple of 4) are chunked.
+    """Return the message in pieces; payloads larger than ``chunk_bytes`` (rounded up to a multiple of 4) are chunked.
 
-    A message has at least one record: none at all is written as one that says so (type format "none").
+    A message has at least one record: an empty message is one record with the type format "none".
     """
     if chunk_bytes < 1:
         raise ValueError("a chunk has at least one byte")
@@ -64,7 +64,7 @@ def _write_record(pieces: list[Buffer], record: DimeRecord, place: int, chunk_by
 
 
 def _chunks(data: Buffer, place: int, chunk_bytes: int) -> Iterator[tuple[int, memoryview]]:
-    """Each chunk with its flags: the first one may begin the message, only the last one may end it."""
+    """Yield each chunk with its flags: the first one may begin the message, only the last one may end it."""
     view, size = memoryview(data), len(data)
     for begin in range(0, size, chunk_bytes):
         end = begin + chunk_bytes
@@ -73,7 +73,7 @@ def _chunks(data: Buffer, place: int, chunk_bytes: int) -> Iterator[tuple[int, m
 
 
 def _type_of(record: DimeRecord) -> tuple[TypeFormat, bytes]:
-    """The type as the format has it: only media types and URIs are written, and a type that is not there is unknown."""
+    """Return the type for a record: only media types and URIs are written; a missing type is unknown."""
     type_format = record.type_format
     if type_format in _TYPED:
         return (type_format, _name(record.type, "type")) if record.type else (TypeFormat.UNKNOWN, b"")

@@ -1,8 +1,8 @@
 """SOAP 1.1 and 1.2, document/literal: one operation of ``urn:postroad:message:1`` in the Body.
 
-``SOAP11`` and ``SOAP12`` are the two codecs. A post goes reader → posting → Message, quicker through canonical where
-its spelling allows; everything that leaves comes from writing. The schema and the WSDL in ``codecs/schema`` describe
-the same.
+``SOAP11`` and ``SOAP12`` are the two codecs. A post is decoded by ``reader`` and ``post_reader``, or faster by
+``canonical_posts`` if it has the canonical spelling; ``writer`` encodes everything. The schema and the WSDL in
+``codecs/schema`` describe the messages.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class SoapCodec:
         try:
             message = read_canonical(utf8, self.namespace, limits)
         except Refused:
-            message = None  # the general reader says where the fault is
+            message = None  # the general reader reports the position of the error
         message = message or self._read_utf8(utf8, "Post", read_post, limits)
         return take_trace_properties(message) if message.properties else message
 

@@ -1,9 +1,9 @@
-"""Fast path for posts in canonical spelling: one regular expression instead of some forty callbacks.
+"""Fast path for posts in canonical spelling: one regular expression instead of about forty callbacks.
 
-Most posts come from one of a few clients and are spelled alike: fields in the order of the schema, no comments, no
-character references. The patterns below accept a small part of XML, all of it well-formed by construction; inline
-documents are still checked by expat. Whatever is spelled otherwise gives ``None`` and is read by the general reader.
-A property test holds both to the same results, so this module may only ever make things faster.
+Most posts come from a few clients and look alike: fields in the order of the schema, no comments, no character
+references. The patterns below accept a small subset of XML, which is well-formed by construction; inline documents are
+still checked by expat. For any other spelling the result is ``None``, and the general reader reads the post. A property
+test compares the results of both, so this module can only affect speed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from postroad.core.codecs.soap.post_shapes import Cut, KnownShapes, PostShape, c
 from postroad.core.codecs.xml import check_well_formed
 from postroad.core.model.message import Argument, Message, Part, Property, Recipient
 
-# A repeated group holds memory for each repetition until the match ends; posts with more are left to the general reader.
+# A repeated group uses memory for each repetition until the match ends; longer posts are read by the general reader.
 _MOST_SERVICES, _MOST_ARGUMENTS, _MOST_PROPERTIES, _MOST_DECLARATIONS = 1_000, 100, 200, 256
 _CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f"
 _VALUE = rf'[^"&<\t\n\r{_CONTROLS}]*+'
@@ -50,7 +50,7 @@ def _pattern(text: str) -> re.Pattern[bytes]:
     return re.compile(text.encode(), re.ASCII)
 
 
-_HEAD = _pattern(  # optional groups are (?:…|), which is quicker than (?:…)?
+_HEAD = _pattern(  # optional groups are (?:…|), which is faster than (?:…)?
     r'(?:<\?xml version="1\.0"(?: encoding="(?:UTF|utf)-8"|)\?>\s*+|)'
     rf"<(?P<s>{_PREFIX}):Envelope{_DECLARATIONS}>\s*+<(?P=s):Body>\s*+<(?P<p>{_PREFIX}):Post{_DECLARATIONS}>\s*+<(?P=p):Header>\s*+"
     + _field("From")
@@ -80,7 +80,7 @@ _Located = tuple[bool, bytes | None, bytes | None, bytes | None, bytes, bytes]
 
 
 def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message | None:
-    """The message in a canonically spelled post, or None when the general reader has to look at it."""
+    """Return the message of a canonically spelled post; None if the general reader must read it."""
     if not (utf8.isascii() or _is_xml_text(utf8)):
         return None
     shape = _SHAPES.again(utf8, namespace, limits)
@@ -97,7 +97,7 @@ def read_canonical(utf8: bytes, namespace: str, limits: WireLimits) -> Message |
 
 
 def _repeated(utf8: bytes, handle: bytes, document_at: int, shape: PostShape) -> Message:
-    """A post of a known shape: nothing is new but its handle and its document."""
+    """Return the message of a post with a cached shape, from its handle and its document."""
     document = _document(utf8[document_at : len(utf8) - len(shape.tail)], shape.prefixes, shape.limits)
     part = replace(shape.part, data=document)
     return replace(shape.message, handle=handle.decode(), parts=(part,))
@@ -149,7 +149,7 @@ def _keep_shape(
     prefix: bytes,
     content: bytes,
 ) -> None:
-    """Remember the post's shape, if the cut really fell around its handle and before its document."""
+    """Cache the post's shape, if the cut is exactly around its handle and before its document."""
     before, handle, between, document_at = cut
     around_handle = not between or before.endswith(b"<%b:Handle>" % prefix)
     document_end = document_at + len(content)
@@ -220,7 +220,7 @@ def _part(number: int, part: _Located, prefixes: tuple[bytes, ...], limits: Wire
 
 
 def _document(content: bytes, prefixes: tuple[bytes, ...], limits: WireLimits) -> bytes:
-    """The inline document, when it is well-formed on its own and leans on nothing around it."""
+    """Return the inline document if it is well-formed and self-contained."""
     content = content.strip(b" \t\r\n")
     if content[:1] != b"<" or content[1:2] == b"?" or mentions_prefix(content, prefixes):
         raise malformed("not canonical")
@@ -242,7 +242,7 @@ def _recipients(services: bytes, limits: WireLimits) -> tuple[Recipient, ...]:
 
 @lru_cache(maxsize=256)
 def _usual_recipients(services: bytes) -> tuple[Recipient, ...]:
-    """Return the recipients, cached, since most posts have the same ones; their length passes every limit."""
+    """Return the recipients, cached because most posts have the same ones; their length is within all limits."""
     return tuple([_recipient(name, arguments, DEFAULT_LIMITS) for name, arguments in _ONE_SERVICE.findall(services)])
 
 

@@ -1,8 +1,8 @@
 """Reads SOAP envelopes that are not operations of the network, without changing a byte.
 
-The one document of such an envelope is the child of its Body, cut out where it stands and made to stand alone. Rules: an
-envelope that says more than its Body (header blocks, attributes, several children, a fault) is a document itself, so that
-nothing of it is lost; the network's own header block, ``pr:Header``, is read and cut out, since it is meant for no one else.
+The document of such an envelope is the child of its Body, extracted as a standalone document. Rules: an envelope with
+more content than one Body child (header blocks, attributes, several children, a fault) is itself the document, so that
+nothing is lost. The network's own header block, ``pr:Header``, is read and removed, because only the network uses it.
 """
 
 from __future__ import annotations
@@ -33,12 +33,12 @@ _NETWORK_HEADER = network_name("Header")
 _SECTIONS: dict[tuple[str, ...], tuple[str, ...]] = {
     (): ("Header", "Body"),
     ("Header",): ("Body",),
-}  # what may follow what
-BEHIND_ENVELOPE = ""  # the section of all that stands behind the Body
+}  # allowed successors of each element
+BEHIND_ENVELOPE = ""  # the section for everything after the Body
 
 
 class EnvelopeSpan(NamedTuple):
-    """An element of the envelope: its name and where its bytes begin and end."""
+    """An element of the envelope: its name and the positions of its first and last byte."""
 
     name: str
     begin: int
@@ -52,8 +52,8 @@ class ExternalEnvelope(NamedTuple):
     utf8: bytes
     blocks: tuple[EnvelopeSpan, ...]  # of its Header
     children: tuple[EnvelopeSpan, ...]  # of its Body
-    has_more: bool  # attributes, text, or elements behind its Body, which SOAP 1.1 allows
-    scopes: dict[str, dict[str, str]]  # the prefixes that are declared around what stands in Header and Body
+    has_more: bool  # attributes, text, or elements after its Body, which SOAP 1.1 allows
+    scopes: dict[str, dict[str, str]]  # the prefixes in scope in Header and Body
 
     @property
     def is_more_than_wrapper(self) -> bool:
@@ -68,7 +68,7 @@ class ExternalEnvelope(NamedTuple):
 
     @property
     def document(self) -> bytes:
-        """The child of the Body, standing alone."""
+        """Return the child of the Body as a standalone document."""
         return make_standalone(self.utf8[self.child.begin : self.child.end], self.scopes["Body"])
 
     def untouched_from(self, document: bytes) -> int:
@@ -97,7 +97,7 @@ class ExternalEnvelope(NamedTuple):
         return self.version.decode_post(wrap_in_envelope(b"<pr:Post>%b</pr:Post>" % alone, self.version), limits)
 
     def without_network_header(self) -> ExternalEnvelope:
-        """A copy of the envelope without the network's own header block; the only place that cuts an envelope."""
+        """Return a copy of the envelope without the network's own header block."""
         block = self._network_block
         if block is None:
             return self
@@ -115,12 +115,12 @@ def _moved(span: EnvelopeSpan, cut: EnvelopeSpan) -> EnvelopeSpan:
 
 
 def wrap_in_envelope(body: bytes, version: SoapCodec = SOAP11) -> bytes:
-    """Wraps bytes that are valid in a Body in a new envelope."""
+    """Wrap bytes that are valid in a Body in a new envelope."""
     return version.opening + body + CLOSING
 
 
 def read_external_envelope(body: bytes, limits: WireLimits = DEFAULT_LIMITS) -> ExternalEnvelope:
-    """Reads an envelope with any Header and Body."""
+    """Read an envelope with any Header and Body."""
     return _Reader(to_utf8(body), limits).read()
 
 
@@ -155,7 +155,7 @@ class _Reader(ComplexityCounter):
 
     def read(self) -> ExternalEnvelope:
         self.attach(self._scanner)
-        self._scanner.buffer_text = True  # or each line of blanks between the elements would be a call
+        self._scanner.buffer_text = True  # otherwise each line of white space would cause a call
         self._scanner.EndNamespaceDeclHandler = lambda _prefix: self._stack.pop()
         self._scanner.ProcessingInstructionHandler = self._instruction
         run_scanner(self._scanner, self._utf8)
@@ -226,7 +226,7 @@ class _Reader(ComplexityCounter):
         opening = _TAG.match(self._utf8, self._begin)
         closing = _TAG.match(self._utf8, self._scanner.CurrentByteIndex)
         if opening is not None and opening[0].endswith(b"/>"):
-            closing = opening  # an empty element: the scanner stands behind its one tag already
+            closing = opening  # an empty element: the scanner has already passed its only tag
         end = closing.end() if closing is not None else len(self._utf8)
         self._found[self._names[-1]].append(EnvelopeSpan(name, self._begin, end))
 

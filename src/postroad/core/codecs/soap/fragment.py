@@ -17,7 +17,7 @@ _QNAME = re.compile(r"(?<![\w.-])([\w.-]++):(?=[^\W\d]|\*)")
 
 
 def make_standalone(fragment: bytes, in_scope: dict[str, str]) -> bytes:
-    """The fragment, with the declarations out of ``in_scope`` (prefix → namespace, "" the default) that it needs."""
+    """Return the fragment with the declarations it needs from ``in_scope`` (prefix → namespace, "" is the default)."""
     if not in_scope.get("") and not mentions_prefix(fragment, tuple(prefix.encode() for prefix in in_scope if prefix)):
         return fragment
     leaning = _Leaning(in_scope)
@@ -39,14 +39,14 @@ def mentions_prefix(fragment: bytes, prefixes: tuple[bytes, ...]) -> bool:
         if fragment.endswith(prefixes, 0, colon):
             return True
         looks -= 1
-        if not looks:  # they are those of its own prefixes: looking for ours costs less than looking at each of them
+        if not looks:  # colons after its own prefixes: searching for ours is faster than checking each colon
             return any(prefix + b":" in fragment for prefix in prefixes)
         colon = fragment.find(b":", colon + 1)
     return False
 
 
 class _Leaning:
-    """Reads a fragment and notes which prefixes it uses without declaring them itself."""
+    """Reads a fragment and records the prefixes that it uses but does not declare."""
 
     def __init__(self, in_scope: dict[str, str]) -> None:
         self._in_scope = {prefix: uri for prefix, uri in in_scope.items() if uri}
@@ -58,7 +58,7 @@ class _Leaning:
     def read(self, fragment: bytes) -> None:
         self._scanner = new_scanner(namespaces=False)
         self._scanner.buffer_text = True
-        self._scanner.buffer_size = max(len(fragment), 1)  # or a name could be cut in two
+        self._scanner.buffer_size = max(len(fragment), 1)  # otherwise a name could be split
         self._scanner.StartElementHandler = self._start
         self._scanner.EndElementHandler = self._end
         self._scanner.CharacterDataHandler = self._content
@@ -81,7 +81,7 @@ class _Leaning:
         self._declared.pop()
 
     def _content(self, text: str) -> None:
-        """Collect the prefixes in content, such as xsi:type="xs:string"; they need their declarations, too."""
+        """Collect the prefixes in content, such as xsi:type="xs:string"; they need declarations too."""
         if ":" not in text:
             return
         for prefix in {found[1] for found in _QNAME.finditer(text)}:

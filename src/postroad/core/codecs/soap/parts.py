@@ -1,4 +1,4 @@
-"""Documents and attachments in SOAP: inline XML, text, or Base64, whichever carries the bytes exactly.
+"""Documents and attachments in SOAP: inline XML, text, or Base64, whichever preserves the bytes exactly.
 
 ``pr:Document`` and ``pr:Attachment`` hold one of ``pr:Xml`` (the document as it is), ``pr:Text`` and ``pr:Base64``.
 """

@@ -1,7 +1,7 @@
 """Reads a SOAP post: from the elements of ``pr:Post`` to a ``Message``.
 
-Both ways of reading a post (the general one over a tree, and the one for the canonical spelling) end in
-``assemble``, so that they cannot come to mean different things.
+Both readers of posts (the general one over a tree, and the one for the canonical spelling) use ``assemble``, so that
+they produce the same messages.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def assemble(
     parts: tuple[Part, ...],
     limits: WireLimits,
 ) -> Message:
-    """The message from the texts of its header's ``FIELDS`` ("" for an absent one) and what was read of the rest."""
+    """Return the message from the texts of its header ``FIELDS`` ("" if absent) and its other elements."""
     sender, kind, topic, handle, duplicate, reference, expiration, routing = texts
     if max(map(len, texts)) > limits.text_chars:
         for name, text in zip(FIELDS, texts, strict=True):
@@ -73,7 +73,7 @@ def assemble(
 
 
 def read_post(post: SoapElement, limits: WireLimits) -> Message:
-    """The message in a ``pr:Post`` element."""
+    """Return the message in a ``pr:Post`` element."""
     inside = post.fields(Header=1, Document=limits.parts, Attachment=limits.parts)
     parts = read_parts(inside["Document"], inside["Attachment"], limits)
     if not inside["Header"]:

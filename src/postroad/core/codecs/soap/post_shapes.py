@@ -1,9 +1,9 @@
-"""Cache of post envelopes: clients repeat theirs and change only the handle and the document.
+"""Cache of post envelopes: clients send the same envelope again with another handle and document.
 
-A post with one inline document is cut into what stands before the handle's text, the handle, what stands between it and the
-document, the document, and the end. When everything but handle and document is to the letter a post that was read before, only
-those two need to be looked at. Rule: only posts that the canonical pattern has accepted are kept as shapes, and the document
-must be well-formed by itself and mention none of the envelope's prefixes, so that it cannot reach out of its place.
+A post with one inline document is split into the text before the handle, the handle, the text between handle and
+document, the document, and the end. If everything except handle and document is identical to a post that was read before,
+only those two have to be read. Rule: only posts that the canonical pattern has accepted are cached; the document must be
+well-formed by itself and use none of the envelope's prefixes, so that it cannot affect the envelope.
 """
 
 from __future__ import annotations
@@ -24,20 +24,20 @@ class PostShape(NamedTuple):
     message: Message
     part: Part
     prefixes: tuple[bytes, ...]
-    before: bytes  # the handle's text, or the document where there is no handle
+    before: bytes  # start of the handle's text, or of the document if there is no handle
     between: bytes  # it and the document
     tail: bytes
     namespace: str
     limits: WireLimits  # under which it was read
 
 
-# What stands before the handle's text (or the document, without a handle), the handle, what stands between it and the
-# document, and where the document begins. A bare tuple: one is made for every post.
+# The text before the handle (or before the document, without a handle), the handle, the text between it and the
+# document, and the position of the document. A plain tuple, because one is created for every post.
 Cut = tuple[bytes, bytes, bytes, int]
 
 
 def cut_post(utf8: bytes) -> Cut | None:
-    """The cut before the first inline document; None when there is none within reach."""
+    """Return the cut before the first inline document; None if there is none within the search limit."""
     place = utf8.find(CONTENT_TAG, 0, HEAD_BYTES)
     if place < 0:
         return None
@@ -51,14 +51,14 @@ def cut_post(utf8: bytes) -> Cut | None:
 
 
 class KnownShapes:
-    """A few hundred shapes; forgetting them all when there are more costs less than keeping count of their use."""
+    """A cache of a few hundred shapes; clearing it when it is full is cheaper than tracking use."""
 
     def __init__(self) -> None:
         self._shapes: dict[tuple[str, bytes, bytes], PostShape] = {}
         self._latest: PostShape | None = None
 
     def again(self, utf8: bytes, namespace: str, limits: WireLimits) -> PostShape | None:
-        """The shape of the post before this one, if this begins and ends like it; most do."""
+        """Return the shape of the previous post if this post starts and ends like it, as most do."""
         shape = self._latest
         if shape is None or shape.namespace is not namespace or shape.limits is not limits:
             return None

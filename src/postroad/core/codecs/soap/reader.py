@@ -1,8 +1,7 @@
-"""Reads a SOAP envelope into a small tree, with the bytes of inline documents left where they are.
+"""Reads a SOAP envelope into a small tree, without copying the bytes of inline documents.
 
-expat walks the envelope once. Elements become ``Element`` nodes, except for what stands inside ``pr:Xml``: of that
-only the byte range and the namespaces in scope are noted, so that the document can be cut out exactly as it was
-posted.
+expat parses the envelope once. Elements become ``SoapElement`` nodes, except inside ``pr:Xml``: there only the byte
+range and the namespaces in scope are recorded, so that the document can be extracted exactly as it was posted.
 """
 
 from __future__ import annotations
@@ -39,21 +38,19 @@ class SoapElement:
 
     @property
     def path(self) -> str:
-        """The path of the element, for a refusal's pointer."""
+        """Return the path of the element, for a refusal's pointer."""
         return f"{self.parent.path}/{short_name(self.name)}" if self.parent else ""
 
     @property
     def text(self) -> str:
-        """The text of an element that has no child elements."""
+        """Return the text of an element; refuses child elements."""
         if self.children:
             raise malformed(f"{short_name(self.name)} may contain only text", self.children[0].path)
         return "".join(self.pieces)
 
     def only_attributes(self, *allowed: str) -> Mapping[str, str]:
         for name in self.attributes:
-            if (
-                name not in allowed and "}" not in name
-            ):  # attributes of other namespaces (xsi:type …) are not ours to judge
+            if name not in allowed and "}" not in name:  # attributes of other namespaces (xsi:type …) are ignored
                 raise malformed(f"the attribute {name[:80]!r} is not known here", self.path)
         return self.attributes
 
@@ -80,7 +77,7 @@ def _too_often(element: SoapElement, most: int) -> Refused:
 
 
 def read_tree(utf8: bytes, limits: WireLimits) -> SoapElement:
-    """The root element of a well-formed envelope within limits."""
+    """Return the root element of an envelope; refuses one that is malformed or exceeds a limit."""
     return _Reader(utf8, limits).read()
 
 
@@ -135,7 +132,7 @@ class _Reader(ComplexityCounter):
         self._inside += 1
         if self._inside == 2:
             self._roots += 1
-            self._scanner.CharacterDataHandler = None  # what is written inside a document is not ours to read
+            self._scanner.CharacterDataHandler = None  # the content of a document is not read
         if not self._harmless:
             super().started(name, attributes)
 
@@ -171,7 +168,7 @@ class _Reader(ComplexityCounter):
 
 
 def operation_in(root: SoapElement, namespace: str, *, role: str) -> SoapElement:
-    """The one element in the Body, after the Header blocks have been found harmless."""
+    """Return the element in the Body; refuses Header blocks that must be understood."""
     body: SoapElement | None = None
     if root.name != f"{namespace}}}Envelope":
         raise Refused("wire.unsupported", f"a SOAP envelope of {namespace} is expected", pointer="/Envelope")

@@ -16,16 +16,16 @@ _MARKUP = re.compile(rb"(?:\xef\xbb\xbf)?\s*+<")
 
 
 def version_of(body: bytes) -> SoapCodec | None:
-    """The SOAP version of the envelope that begins here, by its first tag; None if it is not an envelope."""
+    """Return the SOAP version of an envelope by its first tag; None if it is not an envelope."""
     is_utf16 = b"\0" in body[:4]
     if not is_utf16 and (b"Envelope" not in body or not _MARKUP.match(body)):
-        return None  # told without a parser, as of nearly everything that is no envelope
+        return None  # decided without a parser, as for most bodies that are not envelopes
     namespace, _, local = root_of(body).rpartition(SEPARATOR)
     return VERSIONS.get(namespace) if local == "Envelope" else None
 
 
 def root_of(body: bytes) -> str:
-    """The name of a document's root element, as ``namespace}local``; empty where no XML begins."""
+    """Return the name of a document's root element as ``namespace}local``; empty if it is not XML."""
     try:
         return _FirstTag(to_utf8(body)).name
     except Refused:
@@ -33,7 +33,7 @@ def root_of(body: bytes) -> str:
 
 
 class _Enough(Exception):
-    """The first tag was seen."""
+    """Raised when the first tag has been read."""
 
 
 class _FirstTag:
@@ -54,7 +54,7 @@ class _FirstTag:
         raise _Enough
 
     def _doctype(self, name: str, *_: object) -> None:
-        """Behind a document type no one reads on; so the name in it has to do, and the namespace that is mentioned."""
+        """Use the name in the document type, and the namespace mentioned in it; the parser stops here."""
         mentioned = next((uri for uri in VERSIONS if uri.encode() in self._utf8), "")
         self.name = f"{mentioned}{SEPARATOR}{name.rpartition(':')[2]}"
         raise _Enough

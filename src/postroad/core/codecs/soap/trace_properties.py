@@ -1,6 +1,6 @@
 """The W3C trace context in the SOAP header: two properties, since SOAP has no standard for it.
 
-Rule: the properties are not part of the message's own properties, so no receiver gets them that may not.
+Rule: they are not stored with the message's own properties, so only receivers that may see them get them.
 """
 
 from __future__ import annotations

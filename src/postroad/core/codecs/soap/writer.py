@@ -1,7 +1,7 @@
 """Writes messages, requests and responses as SOAP elements, escaping only where needed.
 
-Rule: around a document no default namespace is declared, and only the prefixes ``soap`` and ``pr``, so that an inline
-document has the same meaning inside the envelope as outside.
+Rule: the elements around a document declare only the prefixes ``soap`` and ``pr`` and no default namespace, so that an
+inline document has the same meaning inside the envelope as outside.
 """
 
 from __future__ import annotations
@@ -149,7 +149,7 @@ def write_result(result: PostResult) -> bytes:
 
 @lru_cache(maxsize=256)
 def _recipient_results(recipients: tuple[RecipientResult, ...]) -> str:
-    """A client posts to the same recipients again and again, and receives the same result."""
+    """Return the encoded recipients of a post's result; cached, because clients often repeat the same recipients."""
     return "".join(
         [
             f"<pr:Recipient{_attribute('name', r.service)}{_attribute('code', r.code)}{_attribute('detail', r.detail)}/>"

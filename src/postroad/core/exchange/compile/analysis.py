@@ -1,8 +1,8 @@
 """Analyses a query when it is bound: whether the shared tree can decide it, and by which conjunctions.
 
-    shared       the tree decides; the message continues as it came
-    prefiltered  the tree finds the candidates and the engine evaluates them, for it constructs or says more
-    always       nothing is known that must hold: the engine evaluates every message
+    shared       the tree decides; the message is forwarded unchanged
+    prefiltered  the tree finds the candidates, and the engine evaluates them
+    always       there is no necessary condition: the engine evaluates every message
 
 Rule: only a query whose condition is exact, and whose result is a boolean or the message itself, is shared.
 """
@@ -63,24 +63,24 @@ class QueryDecision:
     normal: DisjunctiveForm
     condition: Condition  # as it was judged
     reason: str = ""  # why it is not shared
-    position: int | None = None  # the character of the query where that shows, from 0
-    uses_whole: bool = False  # it does something with the message itself, beside looking inside of it
+    position: int | None = None  # the position in the query that causes this, from 0
+    uses_whole: bool = False  # it uses the message itself, not only its content
 
     @property
     def necessary(self) -> str:
-        """The necessary condition, in words."""
+        """Return the necessary condition as text."""
         return str(self.condition) if self.normal.exact else _written(self.normal)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Outcome:
     judged: JudgedCondition
-    passes_on: bool  # whether a yes means that the message continues as it came
+    passes_on: bool  # whether a match forwards the message unchanged
     reason: str = ""
 
 
 def decide(text: str) -> QueryDecision:
-    """The decision about a query that the engine has compiled; never fails."""
+    """Return the decision about a query that the engine has compiled; never fails."""
     try:
         query = read_query(text)
     except UnreadableQuery as fault:
@@ -89,7 +89,7 @@ def decide(text: str) -> QueryDecision:
 
 
 def undecided(reason: str) -> QueryDecision:
-    """The decision about a text that is not a query, so that nothing is known of its conditions."""
+    """Return the decision about a text that is not a query, so that its conditions are unknown."""
     return _decision(_Outcome(judged=UNSURE, passes_on=False, reason=reason), None)
 
 
@@ -174,7 +174,7 @@ def _of_choice(expression: If, scope: QueryScope) -> _Outcome:
 
 
 def _of_loop(expression: ForClause, scope: QueryScope) -> _Outcome:
-    """Over one node or none a loop is a condition; over several, a result for each of them, which the engine makes."""
+    """Analyse a loop: over at most one node it is a condition; over several, the engine makes a result for each."""
     meaning = meaning_of(expression.among, scope, judge_condition)
     if not isinstance(meaning, Nodes):
         return _Outcome(judged=UNSURE, passes_on=False, reason="the loop needs the engine")

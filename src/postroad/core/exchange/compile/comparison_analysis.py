@@ -1,8 +1,7 @@
 """Converts comparisons and functions over a path or header into conditions.
 
-Rules: what compares with XQuery's promotion and conversion of types is said by the choice of a reading. A test that
-wants one node at most is exact only where just these nodes are known to be there; elsewhere it is weakened to "some node
-passes", or to nothing.
+Rules: the choice of a reading implements XQuery's type promotion and conversion. A test that requires at most one node
+is exact only if exactly these nodes are known to exist; otherwise it is weakened to "some node passes", or dropped.
 """
 
 from __future__ import annotations
@@ -39,7 +38,7 @@ _EXACT_NUMBERS = (Conversion.DECIMAL, Conversion.INTEGER, Conversion.COUNT, Conv
 
 
 def compare_nodes(nodes: Nodes, test: Test, constant: Constant, *, singles: bool) -> JudgedCondition:
-    """``path = 'x'`` (some node), or ``path eq 'x'`` (one node or none)."""
+    """Convert ``path = 'x'`` (some node), or ``path eq 'x'`` (at most one node)."""
     if not singles:
         reading, value = _general(constant)
         return _some(nodes, reading, test, value, exact=nodes.exact)
@@ -57,7 +56,7 @@ def _compare_looked_up(nodes: Nodes, test: Test, constant: Constant) -> JudgedCo
     """Compare a JSON lookup such as ``$msg?total eq 5``; JSON values have types, so any constant can be compared."""
     reading, value = _general(constant)
     if not nodes.exact or nodes.linked:
-        return _some(nodes, reading, test, value, exact=False)  # one may be an array of several
+        return _some(nodes, reading, test, value, exact=False)  # a value can be an array of several
     alone = Literal(slot=nodes.slot, reading=_ALONE[_LOOKED_UP[reading]], test=test, constant=value)
     return JudgedCondition(condition=all_of((nodes.guard, alone)), exact=True)
 
@@ -80,7 +79,7 @@ def _fitting(nodes: Nodes, reading: Conversion) -> Conversion:
 
 
 def compare_cast(function: str, nodes: Nodes, test: Test, constant: Constant, *, singles: bool) -> JudgedCondition:
-    """``xs:decimal(path) > 5``, ``number(path) > 5``, ``count(path) > 5`` …"""
+    """Convert ``xs:decimal(path) > 5``, ``number(path) > 5``, ``count(path) > 5`` …"""
     reading = _CASTS[function]
     if reading is Conversion.TEXTS:
         return compare_nodes(nodes, test, constant, singles=singles)
@@ -114,7 +113,7 @@ def compare_header(header: HeaderVariable, test: Test, constant: Constant, *, si
 
 
 def try_nodes(nodes: Nodes, test: Test, constant: str) -> JudgedCondition:
-    """``contains(path, 'x')`` and its like, which take one node or none, and none as an empty text."""
+    """Convert ``contains(path, 'x')`` and similar functions of at most one node; no node counts as an empty text."""
     empty_passes = passes(test, "", constant)
     if nodes.exact and not nodes.linked:
         reading = _fitting(nodes, Conversion.TEXT_OR_EMPTY)

@@ -1,7 +1,7 @@
 """Conditions in disjunctive form, as the matching tree stores them.
 
-Rules: what cannot be written in few conjunctions, or with little work, is weakened, never cut: a weakened form holds
-wherever the condition does, and says that it is no longer the same. No one's query makes others wait: the work is counted.
+Rules: a condition that needs too many conjunctions or too much work is weakened, never truncated: the weakened form holds
+whenever the condition does, and is marked as inexact. The work is limited, so that no query delays others.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, literals_of
 
 MAX_CONJUNCTIONS = 64
-MAX_ALTERNATIVES = 500  # of one literal each: a list of values is long but costs little
-MAX_PAIRS = 500_000  # of conjunctions that are put together or compared, for one condition: some 50 ms
+MAX_ALTERNATIVES = 500  # conjunctions of one literal: a list of values is long but cheap
+MAX_PAIRS = 500_000  # conjunctions combined or compared for one condition: about 50 ms
 Conjunction = frozenset[Literal]
 _Bits = int  # a conjunction while it is worked on: two bits a literal, one for it and the next for its negation
 _NEUTRAL: tuple[_Bits, ...] = (0,)
@@ -42,7 +42,7 @@ def _is_joined_or_negated(part: Condition) -> bool:
 
 
 class _Writing:
-    """Writes one condition out."""
+    """The conversion of one condition."""
 
     __slots__ = ("_bits", "_literals", "_pairs_left", "_plain")
 
@@ -61,7 +61,7 @@ class _Writing:
             self._literals.append(one)
 
     def conjunctions(self, condition: Condition) -> tuple[_Bits, ...] | None:
-        """All of them, or None if there are too many."""
+        """Return all conjunctions, or None if there are too many."""
         if isinstance(condition, Literal):
             return (self._bits[condition],)
         if isinstance(condition, All):

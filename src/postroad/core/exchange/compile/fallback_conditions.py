@@ -1,8 +1,8 @@
 """Message features for which the decision tree is not exact, so that the XQuery engine must decide.
 
-TEXTS  a comment or an instruction may part a text into several nodes, which the parsed document no longer shows
-WHOLE  a JSON array, compared as a whole, stands for all its members
-BARE   a JSON document that is a string, a number, a boolean or null: what a query does with ``$msg`` itself depends on which
+TEXTS  a comment or processing instruction can split a text into several nodes, which the parsed document does not show
+WHOLE  a JSON array, compared as a whole, represents all its members
+BARE   a JSON document that is a string, a number, a boolean or null: the effect of ``$msg`` depends on its type
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _JSON_DOUBTS: dict[bytes, FallbackReason | None] = {b"{": None, b"[": FallbackRe
 
 
 def fallback_reasons_of(literals: Iterable[Literal], *, uses_whole: bool = False) -> frozenset[FallbackReason]:
-    """Return the doubts that a query must be left to the engine for; ``uses_whole``: it does something with ``$msg`` itself."""
+    """Return the features for which the engine must evaluate a query; ``uses_whole``: it uses ``$msg`` itself."""
     slots = {literal.slot for literal in literals}
     found = {FallbackReason.TEXTS for slot in slots if isinstance(slot, DocumentSlot) and slot.is_text}
     compares_whole = DocumentSlot(steps=()) in slots
@@ -47,7 +47,7 @@ def fallback_reasons_of(literals: Iterable[Literal], *, uses_whole: bool = False
 
 
 def uses_whole(query: str) -> bool:
-    """Whether a query may do more with the message itself than look inside of it or return it; in doubt, yes."""
+    """Return True if a query may use the message itself, beyond reading its content or returning it; True in doubt."""
     text = _RETURNED.sub("", _STRING.sub("''", query))
     return bool(_WHOLE.search(text) or _CONTEXT.search(_outside_predicates(text)))
 
@@ -65,7 +65,7 @@ def _outside_predicates(text: str) -> str:
 
 
 def find_fallback_reason(content: bytes, *, is_json: bool) -> FallbackReason | None:
-    """The reason that these bytes give to fall back to the engine, if any."""
+    """Return the feature of these bytes for which the engine must decide, if any."""
     if is_json:
         return _JSON_DOUBTS.get(content.lstrip(_BEFORE_JSON)[:1], FallbackReason.BARE)
     splits = b"<!--" in content or b"<?" in content[2:] or b"\x00" in content[:4]

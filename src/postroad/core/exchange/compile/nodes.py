@@ -1,9 +1,9 @@
 """The nodes that a query's path selects: steps down from the document, a guard, and how certain that is.
 
-The nodes of a path are those at its steps if its guard holds, and none otherwise. Where a predicate picks some of several nodes
-that is no longer exact: the real nodes are then among these. Nodes are *linked* if they belong to one of several nodes that a
-predicate or a quantifier tries in turn; two conditions on linked nodes may each be met by a different one.
-Rule: whatever is not exact only ever says too much, never too little.
+The nodes of a path are those at its steps if its guard holds, and none otherwise. If a predicate selects some of several
+nodes, the result is inexact: the real nodes are among these. Nodes are *linked* if they belong to one of several nodes
+that a predicate or a quantifier tests in turn; two conditions on linked nodes may each be met by a different node.
+Rule: an inexact result may contain too many nodes, never too few.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ _EXISTENTIAL = (
     Conversion.TEXTS, Conversion.DOUBLES, Conversion.BOOLEANS,
     Conversion.LOOKED_UP, Conversion.LOOKED_UP_TEXTS, Conversion.LOOKED_UP_DOUBLES, Conversion.LOOKED_UP_BOOLEANS,
 )  # fmt: skip
-MAX_STEPS = 256  # no document is deeper
-MAX_WILDCARDS = 3  # behind a //; a path with more needs the engine
+MAX_STEPS = 256  # maximum depth of documents
+MAX_WILDCARDS = 3  # maximum steps after //; a path with more needs the engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class JudgedCondition:
-    """A condition that holds whenever something does; if exact, only then."""
+    """A necessary condition; if exact, also a sufficient one."""
 
     condition: Condition
     exact: bool
@@ -49,11 +49,11 @@ class Nodes:
 
     @property
     def plain(self) -> bool:
-        """Whether a test may count on just these nodes being there."""
+        """Return True if exactly these nodes are known to exist."""
         return self.exact and not self.linked and self.guard == TRUE
 
     def below(self, step: QueryStep) -> Nodes | None:
-        """After a step, its predicates aside; None where it leads nowhere that is known."""
+        """Return the nodes after a step without its predicates; None if they are unknown."""
         if step.kind is StepKind.SELF:
             return self
         if not self._leads_on(step):
@@ -70,7 +70,7 @@ class Nodes:
 
     @property
     def is_looked_up(self) -> bool:
-        """Whether these are values in a JSON document."""
+        """Return True if these are values in a JSON document."""
         return self.slot.is_lookup
 
     def _keeps_single(self, step: QueryStep) -> bool:
@@ -91,7 +91,7 @@ class Nodes:
         return self.linked or not self.single
 
     def where(self, judged: JudgedCondition) -> Nodes:
-        """Those for which a predicate holds that was judged for each."""
+        """Return the nodes for which a predicate holds."""
         guard = all_of((self.guard, judged.condition))
         exact = self.exact and judged.exact
         if not self.tried_in_turn:
@@ -115,7 +115,7 @@ def _wildcards_in_search(steps: tuple[SlotStep, ...]) -> int:
 
 
 def implies_any(condition: Condition, steps: tuple[SlotStep, ...]) -> bool:
-    """Whether the condition can only hold if there is a node at these steps."""
+    """Return True if the condition can only hold if there is a node at these steps."""
     if isinstance(condition, All):
         return any(implies_any(part, steps) for part in condition.parts)
     if isinstance(condition, Any):

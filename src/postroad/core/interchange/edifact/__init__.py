@@ -1,12 +1,12 @@
 """EDIFACT: interchanges of messages, in groups or without, between UNB and UNZ.
 
-    examine, split, split_stream   a split interchange; errors reported, repaired or refused
-    assemble                       messages put together, as a stream; the position of each is reported
-    acknowledge                    CONTRL for what came
-    read_answers                   CONTRL that came, for what we sent
+    examine, split, split_stream   split an interchange; errors are reported, repaired or refused
+    assemble                       writes messages as a stream; reports the position of each message
+    acknowledge                    writes a CONTRL for a received interchange
+    read_answers                   reads received CONTRL messages
 
-``delimiters.py`` draws UNA, ``envelopes.py`` lists envelope options, ``acknowledgements.py`` the meaning of codes. Not read:
-interactive interchanges (UIB), and packages of binary objects (UNO); both are refused.
+``delimiters.py`` describes UNA, ``envelopes.py`` lists envelope options, ``acknowledgements.py`` the meaning of codes.
+Interactive interchanges (UIB) and packages of binary objects (UNO) are refused.
 """
 
 from __future__ import annotations

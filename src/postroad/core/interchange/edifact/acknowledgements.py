@@ -94,7 +94,7 @@ class ContrlMessage:
 
 
 def read_answers(found: Split) -> tuple[ContrlMessage, ...]:
-    """Reads every CONTRL in an interchange; other messages are ignored."""
+    """Read every CONTRL in an interchange; other messages are ignored."""
     return tuple(_answer(member, found) for member in found.members if member.kind == "CONTRL")
 
 
@@ -116,7 +116,7 @@ def _answer(member: Member, found: Split) -> ContrlMessage:
 
 
 def _blocks(member: Member, found: Split) -> list[list[Sequence[Sequence[str]]]]:
-    """UCI, UCF and UCM, each with the UCS and UCD that belong to it."""
+    """Yield UCI, UCF and UCM, each with its UCS and UCD."""
     marks = delimiters_of(found.facts)
     blocks: list[list[Sequence[Sequence[str]]]] = []
     for raw in parts_of(bytes(member.data), marks.terminator, marks.release):
@@ -164,7 +164,7 @@ def acknowledge(
 
 
 class _Telling:
-    """An interchange with its faults where they belong."""
+    """An interchange with its errors by group and message."""
 
     def __init__(self, found: Split, envelope: Envelope, taken: bool, rejected: Collection[int]) -> None:
         self._found, self._marks, self._envelope = found, marks_of(envelope), envelope
@@ -214,7 +214,7 @@ class _Telling:
         return self._segment("UCM", member.reference, [member.kind, *version], *verdict)
 
     def _verdict(self, taken: bool, group: int, member: int) -> list[str]:
-        """Action, and the first of the reasons: there is room for one."""
+        """Return the action and the first reason, because CONTRL has space for only one."""
         faults = self._faults.get((group, member), [])
         codes = [CODES.get(fault.code, UNSPECIFIED) for fault in faults]
         if not taken:
@@ -226,7 +226,7 @@ class _Telling:
 
 
 def _harmless_segment(marks: EdifactDelimiters, charset: str, tag: str, elements: Sequence[Components | str]) -> bytes:
-    """What the partner wrote is repeated without control characters, and without what could not be released."""
+    """Return the partner's segment without control characters, and without characters that cannot be escaped."""
     unsayable = "" if marks.release else str(marks.special(), "latin-1")
     clean = [[_harmless(one, unsayable) for one in ([el] if isinstance(el, str) else el)] for el in elements]
     return write_segment(replace(marks, line_end=b""), tag, *clean, charset=charset)

@@ -60,7 +60,7 @@ def assemble(
     numbers: Numbers,
     placed: PlacedCallback | None = None,
 ) -> Iterator[bytes]:
-    """Yields the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
+    """Yield the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
     return _Assembly(envelope, numbers, placed).pieces(members)
 
 
@@ -102,7 +102,7 @@ class _Assembly:
             yield self._alone(raw[at:], {**options, "charset": "utf-8"} if encoding else options)
             return
         on_error = OnEnvelopeError.REPAIR if self._repairs else OnEnvelopeError.REFUSE
-        # All of them are judged before the first is written: of a member, all goes or nothing.
+        # All are checked before the first is written: a member is written completely or not at all.
         for part in list(split_stream(raw, on_error)):
             marks, told = delimiters_of(part.facts), {"syntax": part.facts["syntax"]}
             if encoding:
@@ -111,7 +111,7 @@ class _Assembly:
                 yield self._in_charset(read_message(one.data, marks), told)
 
     def _alone(self, data: Buffer, options: Mapping[str, str]) -> EdifactMessage:
-        """A message without an interchange, in the delimiters that it declares or that are seen in it."""
+        """Return a message without an interchange, with its declared or detected delimiters."""
         found = read_by_declaration(
             options,
             lambda declared: read_message(data, read_declared_delimiters(declared)),
@@ -120,7 +120,7 @@ class _Assembly:
         return self._in_charset(found, options)
 
     def _in_charset(self, found: EdifactMessage, options: Mapping[str, str]) -> EdifactMessage:
-        """Converts a message to the charset of the interchange; bytes are unchanged if the charset is the same."""
+        """Convert a message to the charset of the interchange; the bytes stay the same if the charset is the same."""
         data = found.data
         if ESCAPE in data and ESCAPES in (self._syntax, options.get("syntax")):
             raise unfit(f"message {found.reference} has escape sequences of {ESCAPES}, which are not supported")
@@ -184,7 +184,7 @@ class _Assembly:
         return pieces
 
     def _fitted(self, found: EdifactMessage) -> tuple[EdifactMessage, EdifactDelimiters]:
-        """The message in the delimiters of the open interchange, or in those that were asked for, or in its own."""
+        """Return the message with the delimiters of the open interchange, or the requested ones, or its own."""
         own = replace(found.marks, line_end=self._asked.line_end)
         for marks in (self._marks or self._asked, self._asked, own):
             fitted = convert_delimiters(found, marks)
@@ -229,5 +229,5 @@ class _Assembly:
 
 
 def _of_member(position: int, refused: Refused) -> Refused:
-    """One with a pointer is the envelope's."""
+    """Return the refusal of this member; a refusal with a pointer concerns the envelope, and is returned unchanged."""
     return refused if refused.pointer else unfit_member(position, refused.detail)

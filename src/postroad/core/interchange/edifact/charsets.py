@@ -20,7 +20,7 @@ CHARSETS = {
     "UNOJ": "iso8859-8",
     "UNOK": "iso8859-9",
     "UNOW": "utf-8",
-    "UNOX": "ascii",  # what is beyond it comes with escape sequences, in which a delimiter's byte may be half a letter
+    "UNOX": "ascii",  # other letters use escape sequences, in which the byte of a delimiter can be half a letter
     "UNOY": "utf-8",
 }
 ESCAPE = b"\x1b"
@@ -28,7 +28,7 @@ ESCAPES = "UNOX"
 
 
 def charset_of(syntax: str) -> str:
-    """The codec of a syntax identifier; any single bytes for those that industries made for themselves (IATA, ANSI …)."""
+    """Return the codec of a syntax identifier; a single-byte codec for those of industries (IATA, ANSI …)."""
     return CHARSETS.get(syntax, "latin-1")
 
 

@@ -39,10 +39,10 @@ class EdifactDelimiters:
     release: bytes = b"?"  # may be none
     repetition: bytes = b""  # none before version 4
     terminator: bytes = b"'"
-    line_end: bytes = b""  # what follows each terminator, for people's eyes
+    line_end: bytes = b""  # line end after each terminator, for readability
 
     def special(self) -> bytes:
-        """All that has to be released to be text."""
+        """Return all characters that must be escaped in text."""
         return self.component + self.element + self.release + self.repetition + self.terminator
 
     def service_string(self) -> bytes:
@@ -74,7 +74,7 @@ def read_declared_delimiters(text: str) -> EdifactDelimiters:
 
 
 def contradicts(marks: EdifactDelimiters) -> bool:
-    """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
+    """Return True if a character has two roles, or a letter, a digit, a blank or a part of a letter has a role."""
     special = marks.special()
     single = all(len(getattr(marks, name)) == 1 for name in ("component", "element", "decimal", "terminator"))
     single = single and len(marks.release) <= 1 and len(marks.repetition) <= 1
@@ -86,7 +86,7 @@ def contradicts(marks: EdifactDelimiters) -> bool:
 
 
 def to_readable(data: Buffer) -> tuple[bytes, int, str]:
-    """The bytes to read, where they begin, and their encoding if they were converted."""
+    """Return the bytes to read, their start, and their encoding if they were converted."""
     raw = whole_bytes(data)
     encoding = _UTF_16_BEGINNINGS.get(raw[:2], "")
     if encoding:
@@ -99,7 +99,7 @@ def to_readable(data: Buffer) -> tuple[bytes, int, str]:
 
 
 def skip_blanks(raw: bytes, at: int, blanks: bytes = END_MARKS) -> int:
-    """The first byte from here on that is not blank."""
+    """Return the position of the next byte that is not blank."""
     while at < len(raw) and raw[at] in blanks:
         at += 1
     return at
@@ -162,7 +162,7 @@ def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[EdifactDelimiters, int, l
 
 
 def _with_line_end(raw: bytes, at: int, marks: EdifactDelimiters) -> EdifactDelimiters:
-    """Lines are broken behind every segment if they are behind the first."""
+    """Return the delimiters with the line end that follows the first segment, if any."""
     end = raw.find(marks.terminator, at + 9, at + _LOOK)
     found = _LINE_END.match(raw, end + 1) if end >= 0 else None
     return replace(marks, line_end=found.group()) if found else marks

@@ -1,8 +1,8 @@
 """The segments around a batch: UNA, UNB and UNZ, UNG and UNE.
 
-What an envelope's facts may say, each with what is taken where they do not:
+Options of an envelope, with their defaults in parentheses:
 
-    syntax (UNOC) and version (3) of UNB · una: 1 always (where the delimiters are not the standard's own)
+    syntax (UNOC) and version (3) of UNB · una: 1 always (only if the delimiters are not the standard's)
     sender_qualifier, receiver_qualifier, sender_internal, receiver_internal, application, priority, agreement, test,
     acknowledgment of UNB (empty) · groups: 1 puts messages into groups by kind and version (0)
     component, element, decimal, release, repetition, terminator, line_end (: + . ? none, or * in version 4, ' and nothing)
@@ -47,7 +47,7 @@ def version_of(envelope: Envelope) -> str:
 
 
 def marks_of(envelope: Envelope) -> EdifactDelimiters:
-    """The delimiters that the envelope asks for; repetitions from version 4 on."""
+    """Return the delimiters of the envelope; with a repetition separator from version 4 on."""
     wished = {"repetition": "*"} if version_of(envelope) == "4" else {}
     marks = delimiters_of({**wished, **envelope.options})
     if contradicts(marks):
@@ -67,7 +67,7 @@ def answering(found: Split, at_us: int, facts: Mapping[str, str] | None = None) 
 
 
 def write_opening(envelope: Envelope, reference: str, marks: EdifactDelimiters) -> bytes:
-    """UNA where it is needed or asked for, and UNB."""
+    """Write UNA, if needed or requested, and UNB."""
     said = {name: _value(name, envelope) for name in WIDTHS}
     syntax, charset = syntax_of(envelope), charset_of(syntax_of(envelope))
     parties = [[said[f"{side}{part}"] for part in ("", "_qualifier", "_internal")] for side in ("sender", "receiver")]
@@ -78,7 +78,7 @@ def write_opening(envelope: Envelope, reference: str, marks: EdifactDelimiters) 
 
 
 def write_group_opening(envelope: Envelope, message: EdifactMessage, reference: str, marks: EdifactDelimiters) -> bytes:
-    """UNG: the messages' kind and version, and the parties of the interchange."""
+    """Write UNG: the messages' kind and version, and the parties of the interchange."""
     said = {name: _value(name, envelope) for name in WIDTHS}
     parties = [[said[f"{side}{part}"] for part in ("", "_qualifier")] for side in ("sender", "receiver")]
     version, release, agency, association = message.version
@@ -88,7 +88,7 @@ def write_group_opening(envelope: Envelope, message: EdifactMessage, reference: 
 
 
 def write_time(envelope: Envelope) -> list[str]:
-    """Date and time; the century is written from version 4 on."""
+    """Write date and time; with the century from version 4 on."""
     moment = moment_of(envelope)
     return [f"{moment:%Y%m%d}" if version_of(envelope) == "4" else f"{moment:%y%m%d}", f"{moment:%H%M}"]
 

@@ -29,7 +29,7 @@ def read_header(raw: bytes, marks: EdifactDelimiters) -> tuple[UnbHeader, list[s
     elements, wrong = elements_of(raw, marks, charset_of(syntax)), []
     date, time = find_component(elements, 4), find_component(elements, 4, 1)
     if not time and _is_time(find_component(elements, 5)) and find_component(elements, 6):
-        # Some write date and time as two elements, and all that follows is one further.
+        # Some products write date and time as two elements, which shifts all later elements.
         elements = [*elements[:4], [date, find_component(elements, 5)], *elements[6:]]
         time = find_component(elements, 4, 1)
         wrong.append("date and time are two elements")
@@ -62,7 +62,7 @@ def _is_time(text: str) -> bool:
 
 
 def group_facts(elements: Elements) -> dict[str, str]:
-    """UNG."""
+    """Return the values of UNG."""
     return {
         "sender": find_component(elements, 2),
         "sender_qualifier": find_component(elements, 2, 1),
@@ -78,7 +78,7 @@ def group_facts(elements: Elements) -> dict[str, str]:
 
 
 def message_facts(elements: Elements) -> dict[str, str]:
-    """UNH: which version of which directory, and what the message belongs to."""
+    """Return the values of UNH: version and directory, and the message's common access reference."""
     names = ("version", "release", "agency", "association")
     facts = {name: find_component(elements, 2, place) for place, name in enumerate(names, 1)}
     access = find_component(elements, 3)

@@ -36,22 +36,22 @@ class EdifactMessage(Struct, frozen=True, kw_only=True, gc=False):
     begin: int  # of UNH
     named: int  # where UNH's reference ends
     tail: int  # of UNT
-    end: int  # behind UNT's terminator
+    end: int  # after UNT's terminator
     kind: str
     reference: str
     version: tuple[str, str, str, str]  # of the directory: version, release, agency, association
-    segments: int  # as counted, UNH and UNT included
-    said: tuple[str, str]  # what UNT says: how many segments, of which message
+    segments: int  # counted, including UNH and UNT
+    said: tuple[str, str]  # UNT: number of segments and reference
     marks: EdifactDelimiters
 
     @property
     def has_right_trailer(self) -> bool:
-        """Whether UNT has the right count and reference."""
+        """Return True if UNT has the right count and reference."""
         count, reference = self.said
         return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
     def written(self, reference: str) -> list[bytes]:
-        """Writes the message with this reference and the right count."""
+        """Write the message with this reference and the right count."""
         if reference == self.reference and self.has_right_trailer:
             return [self.data[self.begin : self.end]]
         element, name = self.marks.element, release_text(reference.encode(), self.marks)
@@ -60,7 +60,7 @@ class EdifactMessage(Struct, frozen=True, kw_only=True, gc=False):
 
 
 def read_message(data: Buffer, marks: EdifactDelimiters, *, known: bool = True) -> EdifactMessage:
-    """The message that is all of these bytes; where delimiters are not known, all but the release character are seen."""
+    """Read the message in these bytes; unknown delimiters, except the release character, are detected."""
     raw = whole_bytes(data)
     begin, end = skip_blanks(raw, 0), len(raw.rstrip(END_MARKS))
     if not known:
@@ -91,24 +91,24 @@ def read_message(data: Buffer, marks: EdifactDelimiters, *, known: bool = True) 
 
 
 def _alone(segment: list[list[str]], place: int) -> str:
-    """An element that is one component; empty where it has more, which readers refuse."""
+    """Return an element with one component; empty if it has several, which readers refuse."""
     return find_component(segment, place) if place < len(segment) and len(segment[place]) == 1 else ""
 
 
 def convert_delimiters(found: EdifactMessage, wanted: EdifactDelimiters) -> EdifactMessage | None:
-    """Converts a message to these delimiters; None if it cannot be expressed in them."""
+    """Convert a message to these delimiters; None if it cannot be expressed in them."""
     old = found.marks
     if old is wanted or replace(old, line_end=wanted.line_end) == wanted:
         return found
     body = found.data[found.begin : found.end]
     if old.decimal != wanted.decimal and (old.decimal in body or wanted.decimal in body):
-        return None  # which of its elements are numbers, only the directory knows
+        return None  # only the directory defines which elements are numbers
     written = _Rewriting(old, wanted).of(body)
     return None if written is None else read_message(written, wanted)
 
 
 class _Rewriting:
-    """From one set of delimiters into another."""
+    """Converts text from one set of delimiters to another."""
 
     def __init__(self, old: EdifactDelimiters, new: EdifactDelimiters) -> None:
         self._release, self._special, self._new = old.release, new.special(), new
@@ -145,7 +145,7 @@ def _no_message(raw: bytes, begin: int) -> Refused:
 def _seen(raw: bytes, begin: int, end: int, assumed: EdifactDelimiters) -> EdifactDelimiters:
     head = _HEAD.match(raw, begin)
     if head is None:
-        return assumed  # it names no version, so nothing can be seen
+        return assumed  # without a version, delimiters cannot be detected
     found = (*head.groups(), raw[end - 1 : end])
     if found == (assumed.element, assumed.component, assumed.terminator):
         return assumed
@@ -158,7 +158,7 @@ def _seen(raw: bytes, begin: int, end: int, assumed: EdifactDelimiters) -> Edifa
 
 
 def _named_end(raw: bytes, begin: int, marks: EdifactDelimiters) -> int:
-    """Where the element behind UNH ends."""
+    """Return the end of the element after UNH."""
     at = begin + len(b"UNH" + marks.element)
     ends = re.compile(b"[" + re.escape(marks.element + marks.component + marks.terminator) + b"]")
     found = ends.search(raw, at)

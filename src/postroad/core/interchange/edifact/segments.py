@@ -16,7 +16,7 @@ Components = Sequence[str]
 
 @lru_cache(maxsize=256)
 def control_pattern(marks: EdifactDelimiters) -> re.Pattern[bytes]:
-    """A control segment behind a terminator: its tag, and as far as nothing is released its first two elements."""
+    """Return the pattern of a control segment after a terminator: its tag, and its first two elements if not escaped."""
     special = b"".join(
         re.escape(one) for one in (marks.component, marks.element, marks.release, marks.terminator) if one
     )
@@ -53,7 +53,7 @@ def find_control(data: bytes, at: int, marks: EdifactDelimiters) -> re.Match[byt
 
 
 def find_terminator(data: bytes, at: int, marks: EdifactDelimiters) -> int:
-    """Where the segment ends in which this place is; -1 when it does not end."""
+    """Return the end of the segment at this position; -1 if it is not terminated."""
     end = data.find(marks.terminator, at)
     while end >= 0 and is_released(data, end, marks):
         end = data.find(marks.terminator, end + 1)
@@ -61,7 +61,7 @@ def find_terminator(data: bytes, at: int, marks: EdifactDelimiters) -> int:
 
 
 def count_segments(data: bytes, begin: int, end: int, marks: EdifactDelimiters) -> int:
-    """How many segments there are that have something in them."""
+    """Return the number of non-empty segments."""
     part = data[begin:end]
     if marks.release and marks.release + marks.terminator in part:
         part = compile_released_pattern(marks).sub(b"", part)
@@ -69,7 +69,7 @@ def count_segments(data: bytes, begin: int, end: int, marks: EdifactDelimiters) 
 
 
 def parts_of(raw: bytes, separator: bytes, release: bytes) -> list[bytes]:
-    """Split at each separator that is not released; released ones keep their release characters."""
+    """Split at each separator that is not escaped; escaped ones keep their release characters."""
     parts = raw.split(separator)
     if not release or release not in raw:
         return parts
@@ -84,7 +84,7 @@ def parts_of(raw: bytes, separator: bytes, release: bytes) -> list[bytes]:
 
 
 def elements_of(raw: bytes, marks: EdifactDelimiters, charset: str = "utf-8") -> list[list[str]]:
-    """The components of every element, as text; the tag is the first element."""
+    """Return the components of every element, as text; the tag is the first element."""
     return [
         [text_of(unrelease_text(one, marks), charset) for one in parts_of(element, marks.component, marks.release)]
         for element in parts_of(raw, marks.element, marks.release)
@@ -106,14 +106,14 @@ def text_of(raw: bytes, charset: str = "utf-8") -> str:
 
 
 def release_text(raw: bytes, marks: EdifactDelimiters) -> bytes:
-    """Text with a release character before each delimiter in it."""
+    """Return the text with a release character before each delimiter."""
     if not any(one in raw for one in marks.special()):
         return raw
     return re.sub(b"([" + re.escape(marks.special()) + b"])", lambda found: marks.release + found.group(), raw)
 
 
 def write_segment(marks: EdifactDelimiters, tag: str, *elements: Components | str, charset: str = "utf-8") -> bytes:
-    """A segment, without empty components and elements at its end."""
+    """Write a segment without trailing empty components and elements."""
     written = [tag.encode(), *(_element(one, marks, charset) for one in elements)]
     while not written[-1]:
         written.pop()
@@ -128,7 +128,7 @@ def _element(components: Components | str, marks: EdifactDelimiters, charset: st
 
 
 def find_component(element: Sequence[Components], place: int, inner: int = 0) -> str:
-    """One component of a segment, empty where there is none."""
+    """Return one component of a segment; empty if it is missing."""
     if place >= len(element) or inner >= len(element[place]):
         return ""
     return element[place][inner]

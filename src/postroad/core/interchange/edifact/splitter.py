@@ -1,11 +1,11 @@
 """Splits EDIFACT interchanges into messages.
 
-    examine       everything that is wrong is reported, nothing is judged; only what has no envelope at all is refused
-    split         the same, judged by what was agreed on with the partner
-    …_stream      several interchanges, one behind the other in the same bytes
+    examine       reports all errors without a decision; only bytes without any envelope are refused
+    split         also decides by the agreement with the partner
+    …_stream      several consecutive interchanges in the same bytes
 
-Rules: the fault that leaves it open where a member begins or ends is never let pass; a repair puts right what the rest of
-the interchange proves, and no more: a count where the reference agrees, a reference where the count agrees.
+Rules: an error that makes the boundaries of members uncertain is never accepted. A repair corrects only what the rest of
+the interchange proves: a count if the reference is right, a reference if the count is right.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Membe
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Reads the one interchange in these bytes; a second one is an error, since it would be lost."""
+    """Read the only interchange in these bytes; a second one is an error, since it would be lost."""
     return take_only(examine_stream(data, most_members), "edifact.trailing")
 
 
@@ -42,7 +42,7 @@ def examine_stream(data: Buffer, most_members: int = MAX_MEMBERS) -> Iterator[Sp
 
 
 def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    """The one interchange that is in these bytes, if it may pass."""
+    """Return the only interchange in these bytes, if it is accepted."""
     return judge_split(examine(data, most_members), on_error)
 
 
@@ -54,7 +54,7 @@ def split_stream(
 
 
 def judge_split(found: Split, on_error: OnEnvelopeError) -> Split:
-    """Accepts, repairs or refuses an interchange that was examined."""
+    """Accept, repair or refuse an examined interchange."""
     return judge_with_repair(found, on_error, _REPAIR)
 
 

@@ -1,7 +1,7 @@
 """Walks an interchange from UNB to UNZ and collects groups, messages and errors.
 
-Rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
-or ends is no longer certain.
+Rules: members are views into the received bytes. Errors are recorded and the walk continues, until the boundaries of
+members are no longer certain.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Inter
 from postroad.errors import Refused
 
 _SECURITY = ("USH", "USA", "USC", "USR", "UST", "USB", "USD", "USU", "USX", "USY")  # around groups and messages
-_MOST_NAMED = 5  # stray segments named in one fault
+_MOST_NAMED = 5  # stray segments listed in one error
 
 
 class EdifactWalk:
@@ -38,7 +38,7 @@ class EdifactWalk:
         self._with_una = self._begin != at
         self._groups: list[InterchangeGroup] = []
         self._members: list[Member] = []
-        self._grouped = 0  # how many groups have a UNG
+        self._grouped = 0  # number of groups with a UNG
         self._references: set[bytes] = set()  # of messages, in the open group or in the interchange
         self._group_references: set[str] = set()
         self._header = UnbHeader()
@@ -173,7 +173,7 @@ class EdifactWalk:
         return end
 
     def _two(self, found: re.Match[bytes]) -> tuple[bytes, bytes]:
-        """The first two elements of a control segment; read with care where something is released in them."""
+        """Return the first two elements of a control segment; parsed in full if they contain escapes."""
         data, marks = self._data, self.marks
         if marks.release and data.startswith(marks.release, found.end()):
             _, elements = self._segment(found.start(1))

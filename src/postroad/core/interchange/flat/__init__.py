@@ -1,9 +1,9 @@
-"""Flat files: records, delimited or of fixed positions, in any single-byte charset, EBCDIC among them, or UTF-8.
+"""Flat files: delimited or positional records in UTF-8 or any single-byte charset, including EBCDIC.
 
-    examine, split   a file split by its layout; record count and hash total held against what came
-    assemble         members put together, with header and trailer records, as a stream
+    examine, split   splits a file by its layout; compares the declared record count and hash total
+    assemble         writes members with header and trailer records, as a stream
 
-``layout.py`` lists what a layout may say; its templates write and read header and trailer records.
+``layout.py`` lists the options of a layout; its templates write and read header and trailer records.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Assembles members into a flat file, as a stream of pieces.
 
-A member is one record or several, with or without the end of the last. Times are UTC unless ``utc_offset_minutes`` says
-else. Rules: every record is checked against the layout before it is written; only one member is held at a time, so a header
-cannot say a count: trailers do.
+A member is one or more records; the last record may lack its record end. Times are UTC unless ``utc_offset_minutes`` is
+set. Rules: every record is checked against the layout before it is written; only one member is in memory at a time, so
+counts are written in the trailer, never in the header.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _COUNTS = ("records", "all", "members", "total")
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """Header, members and trailer, as far as the layout has them."""
+    """Yield header, members and trailer; header and trailer only if the layout defines them."""
     layout = layout_of(envelope.options)
     body = _Body(layout)
     values = _values(envelope, numbers)
@@ -100,6 +100,8 @@ class _Body:
 def _values(envelope: Envelope, numbers: Numbers) -> dict[str, str]:
     moment = moment_of(envelope)
     around = envelope.options.get("header", "") + envelope.options.get("trailer", "")
-    number = str(numbers.next("interchange")) if "{number" in around else ""  # one that no one sees would leave a gap
+    number = (
+        str(numbers.next("interchange")) if "{number" in around else ""
+    )  # a drawn number that is not written would leave a gap
     when = {"date": f"{moment:%Y%m%d}", "time": f"{moment:%H%M%S}"}
     return {"sender": envelope.sender, "receiver": envelope.receiver, "number": number} | when

@@ -15,7 +15,7 @@ _CODECS = {
 }  # fmt: skip
 EBCDIC = frozenset(("cp037", "cp273", "cp500", "cp1026", "cp1140", "cp1047"))
 
-# Python has no codec for the charset of z/OS UNIX: it is cp037 with six characters in each other's places.
+# Python has no codec for cp1047 (z/OS UNIX): it is cp037 with six characters swapped.
 _SWAPPED = {0x5F: 0xB0, 0xB0: 0x5F, 0xAD: 0xBA, 0xBA: 0xAD, 0xBB: 0xBD, 0xBD: 0xBB}
 _BETWEEN_1047_AND_037 = bytes(_SWAPPED.get(byte, byte) for byte in range(256))
 _LINE_ENDS = {0x15: 0x25, 0x25: 0x15}
@@ -23,7 +23,7 @@ _NEW_LINES = bytes(_LINE_ENDS.get(byte, byte) for byte in range(256))
 
 
 def charset_of(name: str) -> str:
-    """The name of the codec; refused where it is none of those that flat files have."""
+    """Return the name of the codec; refuses charsets that flat files do not support."""
     codec = _CODECS.get(name.lower().replace("ibm", "cp").replace("_", "-"))
     if codec is None:
         raise unfit_value("charset", f"{name!r} is not one of {', '.join(_CODECS)}")
@@ -31,7 +31,7 @@ def charset_of(name: str) -> str:
 
 
 def encode_text(text: str, codec: str) -> bytes:
-    """A line feed becomes the new line of EBCDIC (15), as everywhere but in cp037's own table. May raise UnicodeError."""
+    """Encode text; in EBCDIC, a line feed becomes a new line (0x15), unlike in Python's cp037. May raise UnicodeError."""
     if codec not in EBCDIC:
         return text.encode(codec)
     raw = text.encode("cp037").translate(_BETWEEN_1047_AND_037) if codec == "cp1047" else text.encode(codec)

@@ -1,23 +1,23 @@
 """The layout of a flat file, read from its options.
 
 form             delimited or positional (delimited)
-charset          of the file, EBCDIC too: cp037, cp273, cp500, cp1047, cp1140 … (utf-8)
-member_charset   of the members, where they are to be converted (that of the file)
-record_end       crlf, lf, cr, nel (EBCDIC's new line), or none, for records that only their length ends (lf; nel in EBCDIC)
-record_length    bytes of a record, of positional files
-separator, quote of delimited files (, and ")
-member_start     how the first record of a member begins, where members have several; else each record is one
+charset          charset of the file, including EBCDIC: cp037, cp273, cp500, cp1047, cp1140 … (utf-8)
+member_charset   charset of the members, if it differs (charset of the file)
+record_end       crlf, lf, cr, nel (EBCDIC's new line), or none for records of fixed length (lf; nel in EBCDIC)
+record_length    bytes of a record in positional files
+separator, quote characters of delimited files (, and ")
+member_start     prefix of the first record of each member; without it, each record is a member
 header, trailer  templates of the records around the members (none)
-total            what the hash total adds up: a column's number, or first-last byte of a record, from 1
-total_records    how records begin that are added up (all)
+total            values that the hash total sums: a column number, or first-last byte of a record, from 1
+total_records    prefix of the records that are summed (all)
 
 Templates are used for writing and reading::
 
     HDR{sender:15}{receiver:15}{date}{number:6}        TRL,{records},{total}
 
-A name in braces is a value; with a number behind a colon it has that many bytes: digits are filled up with zeros from the left,
-text with blanks from the right. The text before the first brace identifies such a record. Rule: a value that is too
-long is refused, never cut, except the hash total, of which the last digits are taken, as is the custom.
+A name in braces is a value. A number after a colon is its width in bytes: digits are padded with zeros on the left, text
+with blanks on the right. The text before the first brace identifies the record. Rule: a value that is too long is
+refused, never cut, except for the hash total, which keeps its last digits, as usual.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ _FIELD = re.compile(r"\{([a-z]+)(?::([0-9]{1,4}))?\}")
 @dataclass(frozen=True, slots=True)
 class _Field:
     name: str
-    width: int  # 0: as long as it is
+    width: int  # 0: variable
 
 
 class Template:
-    """One record's text."""
+    """The template of one header or trailer record."""
 
     def __init__(self, what: str, text: str, codec: str) -> None:
         self._what, self._codec = what, codec
@@ -98,7 +98,7 @@ class Template:
 
 
 def _pattern(part: bytes | _Field, following: bytes | _Field | None) -> bytes:
-    """A value without a width ends at the first byte of the text behind it: no record can be read in two ways, or slowly."""
+    """Return the pattern; a value without a width ends at the first byte of the following text, so matching is unambiguous."""
     if isinstance(part, bytes):
         return re.escape(part)
     end = following[:1] if isinstance(following, bytes) else b""
@@ -115,16 +115,16 @@ _MOST_LENGTH = 1_000_000
 class FlatLayout:
     charset: str
     member_charset: str
-    member_end: str | None  # between records of members; none: as in the file
-    record_end: bytes  # empty: only their length ends records
+    member_end: str | None  # record end within members; none: that of the file
+    record_end: bytes  # empty: records of fixed length
     record_length: int  # 0: any
     separator: bytes
-    quote: bytes  # empty where nothing is quoted
+    quote: bytes  # empty: no quoting
     member_start: bytes
     header: Template | None
     trailer: Template | None
-    column: int  # that the hash total adds up, from 1; 0: none
-    positions: tuple[int, int] | None  # the same in positional files
+    column: int  # summed by the hash total, from 1; 0: none
+    positions: tuple[int, int] | None  # summed bytes in positional files
     total_records: bytes
 
     @property
@@ -138,7 +138,7 @@ class FlatLayout:
 
 
 def layout_of(facts: Mapping[str, str]) -> FlatLayout:
-    """Refuses what cannot be, with the name of the fact."""
+    """Return the layout that the options describe; refuses invalid options by name."""
     form = facts.get("form", "delimited")
     if form not in ("delimited", "positional"):
         raise unfit_value("form", f"{form!r} is neither delimited nor positional")
@@ -172,7 +172,7 @@ def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
         raise unfit_value("record_end", f"{name!r} is not one of {', '.join(_ENDS)}, nel")
     if name == "none" and (delimited or not facts.get("record_length")):
         raise unfit_value("record_end", "only positional records with a record_length need no end")
-    # The line feed of EBCDIC is its own (25), and not the new line that text is written with.
+    # EBCDIC has a line feed (0x25) that differs from the new line (0x15) used in text.
     return _ENDS[name].replace("\n", "\x25").encode("latin-1") if codec in EBCDIC else _ENDS[name].encode()
 
 

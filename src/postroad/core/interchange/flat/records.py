@@ -1,7 +1,6 @@
-"""Records of a flat file: finds and converts them, and computes the hash total that a trailer states.
+"""Finds and converts the records of a flat file, and computes the hash total of the trailer.
 
-Rules: a record end between quotes ends nothing, and a line end between quotes is part of a value; sums are exact,
-whatever the decimals.
+Rules: a record end or line end between quotes is part of a value; sums are exact decimals.
 """
 
 from __future__ import annotations
@@ -20,7 +19,7 @@ _NUMBER = re.compile(r"[+-]?[0-9]{1,30}(?:\.[0-9]{0,15})?")
 
 
 def records_in(data: bytes, layout: FlatLayout) -> Iterator[tuple[int, int, int]]:
-    """Begin, end and beginning of the next, for each record; the last one may lack its end."""
+    """Yield for each record its start, its end, and the start of the next record; the last record end may be missing."""
     if not layout.record_end:
         yield from _by_length(len(data), layout.record_length)
         return
@@ -42,7 +41,7 @@ def _by_length(size: int, length: int) -> Iterator[tuple[int, int, int]]:
 
 
 def _outside_quotes(data: bytes, begin: int, end: int, layout: FlatLayout) -> int:
-    """The first end before which every quote is closed; quotes are counted once each."""
+    """Return the first record end outside of quotes; each quote is counted once."""
     at, quotes = begin, 0
     while end >= 0:
         quotes += data.count(layout.quote, at, end)
@@ -53,7 +52,7 @@ def _outside_quotes(data: bytes, begin: int, end: int, layout: FlatLayout) -> in
 
 
 def has_other_end(record: bytes, layout: FlatLayout) -> bool:
-    """Whether a record has a line end in it that is not the file's, so that it looks like several."""
+    """Return True if a record contains a line end of another kind than the file's, so that it looks like several records."""
     if not _LINE_END.search(record) or layout.charset in EBCDIC or layout.record_end not in (b"\n", b"\r\n", b"\r"):
         return False
     quote = re.escape(layout.quote)
@@ -61,7 +60,7 @@ def has_other_end(record: bytes, layout: FlatLayout) -> bool:
 
 
 class HashTotal:
-    """A hash total as it grows."""
+    """A running hash total."""
 
     def __init__(self, layout: FlatLayout) -> None:
         self._layout, self._sum = layout, Decimal(0)
@@ -102,7 +101,7 @@ class HashTotal:
 
 
 def is_same_total(said: str, found: str, width: int) -> bool:
-    """Whether two totals are equal as numbers; a trailer of limited width states only the last digits."""
+    """Return True if two totals are equal as numbers; a trailer of limited width has only the last digits."""
     cut = found[-width:] if width and len(found) > width else found
     return _NUMBER.fullmatch(said) is not None and Decimal(said) == Decimal(cut)
 

@@ -1,8 +1,8 @@
 """Splits a flat file by its layout.
 
-Rules: where a member begins and ends is certain whatever counts say, so no wrong count is fatal; but nothing proves one
-either, so none is repaired: records may be missing. Only a quote that is never closed leaves it open where records end. Members
-come without the end of their last record.
+Rules: the bounds of members do not depend on counts, so a wrong count is not fatal. It is not repaired either, because
+records may be missing. Only an unclosed quote makes record ends uncertain. Members are returned without their last
+record end.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Membe
 STANDARD = "flat"
 _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")
 _BOM = b"\xef\xbb\xbf"
-_END_OF_FILE = b"\x1a"  # of DOS, behind the last record
+_END_OF_FILE = b"\x1a"  # DOS end-of-file character after the last record
 _MOST_FAULTS = 1000
-_LONGEST = 200  # bytes of a value in header or trailer
-_SIDES = ("number", "sender", "receiver")  # which a split has places for
+_LONGEST = 200  # maximum bytes of a value in header or trailer
+_SIDES = ("number", "sender", "receiver")  # values of a header or trailer that a split returns
 _NOTHING: Mapping[str, str] = {}
 
 
 def examine(data: Buffer, facts: Mapping[str, str] = _NOTHING, most_members: int = MAX_MEMBERS) -> Split:
-    """Reads a file and lists all errors; refuses only a file without any record."""
+    """Read a file and list all its errors; refuses only a file without records."""
     walk = _Walk(whole_bytes(data), layout_of(facts), most_members)
     walk.run()
     return walk.split(facts)
@@ -43,11 +43,11 @@ def split(
 
 
 class _Walk:
-    """One walk from record to record."""
+    """One pass over the records."""
 
     def __init__(self, data: bytes, layout: FlatLayout, most_members: int) -> None:
         self._layout, self._most = layout, most_members
-        self._said: dict[str, str] = {}  # by header and trailer
+        self._said: dict[str, str] = {}  # values of header and trailer
         self._members: list[Member] = []
         self._faults: list[InterchangeFault] = []
         self._data = self._cleaned(data)
@@ -58,7 +58,7 @@ class _Walk:
         self._opened = self._closed = False
 
     def _cleaned(self, data: bytes) -> bytes:
-        """Without what editors put around texts; offsets are counted from there."""
+        """Return the file without byte order mark and end-of-file character; offsets are relative to the result."""
         layout = self._layout
         if layout.charset == "utf-8" and data.startswith(_BOM):
             self._note("flat.bom", "it begins with a byte order mark", 0)
@@ -125,7 +125,7 @@ class _Walk:
             self._note("flat.number", wrong, begin, member)
 
     def _close(self) -> None:
-        """The open member is over."""
+        """Close the open member."""
         if self._begin < 0:
             return
         if len(self._members) >= self._most:
@@ -145,7 +145,7 @@ class _Walk:
             return view
 
     def _check_end(self, record: bytes, begin: int, end: int) -> None:
-        """Of the last record, that goes to the end of the file."""
+        """Check the last record, which may lack its record end."""
         if self._layout.quote and record.count(self._layout.quote) % 2:
             text = "a quote in this record is not closed, so its end is unknown"
             self._faults.append(fatal("flat.quote", text, begin))
@@ -172,7 +172,7 @@ class _Walk:
             self._note(f"flat.{what}", f"the {what} is not in {layout.charset}", at)
             return
         self._check_number(told, at)
-        self._said = told | self._said  # what the header says comes first
+        self._said = told | self._said  # values of the header take precedence
 
     def _check_number(self, told: Mapping[str, str], at: int) -> None:
         before = self._said.get("number")

@@ -1,11 +1,11 @@
 """HL7 version 2: messages alone, and in batches and files (BHS…BTS, FHS…FTS).
 
-    examine, split          what is in the bytes; what is wrong told or refused
-    assemble                messages put together, as a stream; the position of each is reported
-    acknowledge             ACK for what came, in original and enhanced mode
-    read_answers            answers that came, for what we sent
+    examine, split          split bytes into messages; errors are reported or refused
+    assemble                writes messages as a stream; reports the position of each message
+    acknowledge             writes ACKs for received messages, in original and enhanced mode
+    read_answers            reads received acknowledgments
 
-``separators.py`` draws MSH, ``assembler.py`` lists envelope options.
+``separators.py`` describes MSH, ``assembler.py`` lists envelope options.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Writes and reads ACK messages, for received and for sent messages.
 
     original mode    MSH-15 and MSH-16 are empty: AA, AE or AR for every message
-    enhanced mode    MSH-15 says when: CA, CE or CR always (AL), never (NE), on error (ER), on success (SU)
+    enhanced mode    MSH-15 specifies when: CA, CE or CR always (AL), never (NE), on error (ER), on success (SU)
 
-Rules: an answer (a message with MSA) is never answered; AA and CA are for what was taken, so they are written after it is
-safe; an answer names a message by MSA-2 and by nothing else.
+Rules: an acknowledgment (a message with MSA) is never acknowledged. AA and CA mean accepted, so they are written after
+the message is durable. An acknowledgment names a message only by MSA-2.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from postroad.errors import Refused
 
 _VERDICTS = {"AA": PartnerStatus.ACCEPTED, "CA": PartnerStatus.RECEIVED}
 _VERDICTS |= dict.fromkeys(("AE", "AR", "CE", "CR"), PartnerStatus.REJECTED)
-_WISHES = {"AL": (True, True), "NE": (False, False), "ER": (False, True), "SU": (True, False)}  # taken, not taken
+_WISHES = {"AL": (True, True), "NE": (False, False), "ER": (False, True), "SU": (True, False)}  # accepted, rejected
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,7 +52,7 @@ def acknowledge(
 ) -> Iterator[bytes]:
     """Yield the ACK of every message that requests one: single for a single message, in a batch for a batch.
 
-    ``rejected`` are places of members that were not taken though the others were."""
+    ``rejected`` are positions of members that were rejected although the others were accepted."""
     whole, not_taken = taken and not any(fault.fatal for fault in found.faults), frozenset(rejected)
     reasons = {fault.member: fault.text for fault in found.faults if fault.member >= 0}
     marks, answers = marks_of(envelope), []
@@ -97,7 +97,7 @@ def _ack(member: Member, envelope: Envelope, marks: Separators, number: int, cod
 
 
 def _usual(text: str, facts: Mapping[str, str]) -> str:
-    """A party's components, as ``party`` reads them."""
+    """Return a party's components, as ``party`` reads them."""
     return text.replace(facts["separators"][1], "^")
 
 
@@ -109,7 +109,7 @@ def _components(member: Member) -> list[str]:
 
 
 def read_answers(found: Split) -> tuple[Hl7Acknowledgement, ...]:
-    """Every answer among the messages, ACK or not (ORR, RSP …); others are passed over."""
+    """Yield every response among the messages, ACK or other (ORR, RSP …); other messages are skipped."""
     return tuple(_answer(member) for member in found.members if is_answer(member))
 
 

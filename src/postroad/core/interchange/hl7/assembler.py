@@ -2,14 +2,14 @@ r"""Assembles messages into an HL7 batch, as a stream of pieces.
 
     FHS  BHS  MSH…  MSH…  BTS  FTS          or, with the fact file=0, without FHS and FTS
 
-A member is a ready message (MSH…), or a batch or file of such messages that an application wrote: then its messages are taken.
-What an envelope's facts may say, each with what is taken where they do not:
+A member is a ready message (MSH…), or a batch or file of such messages from an application, whose messages are used.
+Options of an envelope, with their defaults in parentheses:
 
     sender_facility, receiver_facility, security, name, comment, answered: BHS-4, 6, 8, 9, 10 and 12, of FHS too (empty)
     field, component, repetition, escape, subcomponent (| ^ ~ \\ &) · file: 1 or 0 (1) · utc_offset_minutes (0)
 
-Rules: members stay in their order and keep their own control id, by which they are answered; one in other separators is
-written in ours, and its text stays the same; only one member is held at a time.
+Rules: members keep their order and their own control id, by which they are acknowledged. A message with other separators
+is converted to ours, without a change of its text. Only one member is in memory at a time.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from postroad.errors import Refused
 def assemble(
     members: Iterable[Buffer], envelope: Envelope, numbers: Numbers, placed: PlacedCallback | None = None
 ) -> Iterator[bytes]:
-    """Yields the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
+    """Yield the pieces of the stream; calls ``placed`` for every message when its piece is yielded."""
     marks, as_file = marks_of(envelope), envelope.options.get("file", "1") == "1"
     around = str(numbers.next("interchange")) if as_file else ""
     batch, count = str(numbers.next("group")), 0
@@ -81,7 +81,7 @@ def write_time(envelope: Envelope) -> str:
 
 
 def write_party(text: str, marks: Separators) -> bytes:
-    """An application or facility: its components, if it has any, in these separators."""
+    """Write an application or facility with its components, in these separators."""
     return marks.component.join(escape_text(one, marks) for one in text.split("^"))
 
 

@@ -1,7 +1,7 @@
 """One message, from MSH to its last segment: parses, normalizes segment ends, changes separators.
 
-Rules: a message has no other header or trailer inside, so that a member can never end the batch around it; a line that
-begins no segment goes on with the text of the line before.
+Rules: a message contains no other header or trailer, so that a member can never end its batch. A line that does not begin
+a segment continues the text of the previous line.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ _CONTROL = re.compile(rb"[\r\n\x0b](MSH|FHS|BHS|BTS|FTS)(?![A-Za-z0-9])")
 
 
 class Hl7Message(Struct, frozen=True, kw_only=True, gc=False):
-    data: bytes  # every segment with CR behind it
+    data: bytes  # every segment, followed by CR
     kind: str  # MSH-9 as it is: ADT^A01
     reference: str  # MSH-10
     marks: Separators
 
 
 def read_message(data: Buffer) -> Hl7Message:
-    """The message that is all of these bytes."""
+    """Read the message in these bytes."""
     raw, at, end = to_readable(data)
     if not raw.startswith(b"MSH", at):
         raise unfit(f"a message begins with MSH, not with {raw[at : at + 24]!r}")
@@ -58,7 +58,7 @@ def read_message(data: Buffer) -> Hl7Message:
 
 
 def normalize_segments(raw: bytes, marks: Separators) -> bytes:
-    """Ends each segment with a single CR."""
+    """Return the message with a single CR after each segment."""
     if b"\n" in raw:
         text = marks.escape + b"X0A" + marks.escape
         raw = _breaks(marks).sub(lambda found: b"\r" if _ends_segment(found) else text * len(found.group()), raw)
@@ -67,21 +67,21 @@ def normalize_segments(raw: bytes, marks: Separators) -> bytes:
 
 @lru_cache(maxsize=256)
 def _breaks(marks: Separators) -> re.Pattern[bytes]:
-    """A run of line ends, passed once, and whether a segment begins behind it or nothing does."""
+    """Yield each run of line ends, and whether a segment or the end follows it."""
     return re.compile(rb"[\r\n]++((?=[A-Z][A-Z0-9]{2}(?:" + re.escape(marks.field) + rb"|[\r\n]|\Z)|\Z))?")
 
 
 def _ends_segment(found: re.Match[bytes]) -> bool:
-    """CR always does; a lone LF before anything but a segment is text."""
+    """Return True if the line end ends a segment: CR always, a lone LF only before a segment."""
     return b"\r" in found.group() or found.group(1) is not None
 
 
 def convert_separators(found: Hl7Message, wanted: Separators) -> Hl7Message:
-    """The message as it reads in these separators; refuses where the change could alter its text."""
+    """Return the message with these separators; refuses a conversion that could alter its text."""
     if found.marks == wanted:
         return found
     old = found.marks
-    end = found.data.find(old.field, 4)  # behind MSH-2
+    end = found.data.find(old.field, 4)  # after MSH-2
     end = found.data.index(b"\r") if end < 0 else end
     header = fields_of(found.data[: found.data.index(b"\r")], old, 18)
     _check_charset(found, text_of(header[18]))
@@ -95,7 +95,7 @@ def convert_separators(found: Hl7Message, wanted: Separators) -> Hl7Message:
 
 
 def _check_charset(found: Hl7Message, charset: str) -> None:
-    """In some charsets the byte of a separator may be half of a letter."""
+    """Refuse charsets in which the byte of a separator can be half of a letter."""
     if found.data.isascii() and b"\x1b" not in found.data:
         return
     if any(_SPLITS_LETTERS.search(one) for one in charset.split(text_of(found.marks.repetition))):

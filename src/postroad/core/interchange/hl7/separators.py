@@ -2,7 +2,7 @@ r"""The separators of an HL7 message: given by the first two fields of every hea
 
     MSH|^~\&|…       field, then component, repetition, escape, subcomponent
 
-Segments end with CR; LF and CR LF are read too, and never written. Rule: what is text stays text: a separator in it is
+Segments end with CR; LF and CR LF are read too, and never written. Rule: text never changes: a separator in it is
 written as an escape sequence (``\F\``), and a line break in it as ``\X0A\``.
 """
 
@@ -17,10 +17,10 @@ from postroad.core.codecs.buffers import Buffer, whole_bytes
 from postroad.errors import Refused
 
 LINE_ENDS = b"\r\n"
-_AROUND = b"\r\n\x00\x1a\x0b\x1c"  # line ends, what old systems end files with, and the frame of MLLP
+_AROUND = b"\r\n\x00\x1a\x0b\x1c"  # line ends, end-of-file characters of old systems, and the frame of MLLP
 _UTF_8_MARK = b"\xef\xbb\xbf"
 NAMES = ("field", "component", "repetition", "escape", "subcomponent")
-_LETTERS = b"FSRET"  # by which escape sequences name them
+_LETTERS = b"FSRET"  # letters of the escape sequences
 _HEAD = re.compile(rb"(?:MSH|BHS|FHS)([^A-Za-z0-9\s])([^A-Za-z0-9\s]{1,4})")
 
 
@@ -33,14 +33,14 @@ class Separators:
     subcomponent: bytes = b"&"
 
     def encoding(self) -> bytes:
-        """The second field of a header."""
+        """Return the second field of a header."""
         return self.component + self.repetition + self.escape + self.subcomponent
 
     def facts(self) -> dict[str, str]:
         return {name: str(getattr(self, name), "latin-1") for name in NAMES}
 
     def contradict(self) -> bool:
-        """Whether one character has two roles, or a letter, a digit, a blank or a part of a letter has one."""
+        """Return True if a character has two roles, or a letter, a digit, a blank or a part of a letter has a role."""
         every = self.field + self.encoding()
         unfit = any(one > 126 or one <= 32 or chr(one).isalnum() for one in every)
         return len(every) != len(NAMES) or len(set(every)) < len(every) or unfit
@@ -65,7 +65,7 @@ def to_readable(data: Buffer) -> tuple[bytes, int, int]:
 
 
 def read_separators(raw: bytes, at: int) -> Separators:
-    """Those of the header that begins here; the usual ones for those that it leaves out."""
+    """Return the separators of the header that begins here; the standard ones for those that it omits."""
     found = _HEAD.match(raw, at)
     if found is None:
         detail = f"HL7 begins with MSH, BHS or FHS and its separators, not with {raw[at : at + 24]!r}"
@@ -85,7 +85,7 @@ def _made(field: bytes, every: bytes) -> Separators:
 
 
 def fields_of(segment: bytes, marks: Separators, size: int) -> list[bytes]:
-    """The fields of a segment by number, as many as are asked for at least; of a header, the first is the separator."""
+    """Return at least the requested number of fields of a segment; in a header, the first field is the separator."""
     fields = segment.split(marks.field)
     if segment[:3] in (b"MSH", b"BHS", b"FHS"):
         fields.insert(1, marks.field)
@@ -100,7 +100,7 @@ def text_of(raw: bytes) -> str:
 
 
 def escape_text(text: str, marks: Separators) -> bytes:
-    """Text with escape sequences for what would be a separator or the end of a segment."""
+    """Return the text with escape sequences for separators and segment ends."""
     return _escapes(marks)[0].sub(lambda found: _escapes(marks)[1][found.group()], text.encode())
 
 
@@ -115,7 +115,7 @@ def _escapes(marks: Separators) -> tuple[re.Pattern[bytes], dict[bytes, bytes]]:
 
 
 class SeparatorRewriting:
-    """A message from one set of separators into another: every separator changes, and no text does."""
+    """Converts a message from one set of separators to another, without a change of its text."""
 
     def __init__(self, old: Separators, new: Separators) -> None:
         self._roles: dict[bytes, bytes] = {getattr(old, name): getattr(new, name) for name in NAMES if name != "escape"}
@@ -125,7 +125,7 @@ class SeparatorRewriting:
         self._old, self._new = old, new
         self._special = _escapes(new)[1]
         escape = re.escape(old.escape)
-        # A sequence has no separator in it: an escape character alone (C:\temp|…) is text.
+        # Escape sequences contain no separators: a lone escape character (C:\temp|…) is text.
         inside = escape + re.escape(b"".join(self._roles))
         either = re.escape(b"".join(self._roles) + old.escape + new.field + new.encoding())
         self._token = re.compile(escape + rb"([^\r\n" + inside + rb"]*)" + escape + rb"|[" + either + rb"]")

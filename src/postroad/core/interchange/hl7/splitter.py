@@ -1,10 +1,10 @@
 """Splits HL7: one message, several, or batches (BHS…BTS) with or without a file (FHS…FTS).
 
-    examine       everything that is wrong is reported, nothing is judged; only what is no HL7 at all is refused
-    split         the same, judged by what was agreed on with the partner
+    examine       reports all errors without a decision; only bytes that are not HL7 are refused
+    split         also decides by the agreement with the partner
 
-Rules: members are views into the bytes that came, without the frames of MLLP; a batch or file without its end is never let
-pass. HL7 has no number in trailers that would prove a count, so a wrong count is not repaired: messages may be missing.
+Rules: members are views into the received bytes, without MLLP frames. A batch or file without its end is never accepted.
+HL7 trailers have no number that would prove a count, so a wrong count is not repaired: messages may be missing.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from postroad.core.interchange.model import (
 )
 from postroad.errors import Refused
 
-# Behind a line end, or at the beginning of an MLLP frame, with the end of the frame before it.
+# After a line end, or at the start of an MLLP frame, after the end of the previous frame.
 _CONTROL = re.compile(rb"(?:([\r\n])|\x1c[\r\n]*+\x0b|\x0b)(MSH|[FB](?:HS|TS))(?![A-Za-z0-9])")
 _LINE_END = re.compile(rb"[\r\n]")
 _HEADERS = (b"FHS", b"BHS")
@@ -40,30 +40,30 @@ _FACTS = ("sender_facility", "receiver", "receiver_facility", "date")
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Reads everything in these bytes and lists its errors."""
+    """Read everything in these bytes and list its errors."""
     raw, begin, end = to_readable(data)
     return _Walk(raw, begin, end, most_members).split
 
 
 def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS) -> Split:
-    """Reads everything in these bytes, if it is accepted."""
+    """Read everything in these bytes, if it is accepted."""
     return judge_split(examine(data, most_members), on_error)
 
 
 def split_stream(
     data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most_members: int = MAX_MEMBERS
 ) -> Iterator[Split]:
-    """Splits as other standards do; consecutive batches become groups of one interchange."""
+    """Yield one split, as in other standards; consecutive batches become groups of one interchange."""
     yield split(data, on_error, most_members)
 
 
 def judge_split(found: Split, on_error: OnEnvelopeError) -> Split:
-    """Accepts or refuses what was examined."""
+    """Accept or refuse an examined interchange."""
     return judge_with_repair(found, on_error)
 
 
 class _Walk:
-    """From one header or trailer to the next."""
+    """One pass from header or trailer to the next."""
 
     def __init__(self, raw: bytes, at: int, end: int, most: int) -> None:
         self._raw, self._view, self._end, self._most = raw, memoryview(raw), end, most
@@ -145,7 +145,7 @@ class _Walk:
         self._open_file = False
 
     def _check_count(self, begin: int, end: int, count: int, what: str, group: int) -> None:
-        """The count may be left out."""
+        """Check the count, which may be omitted."""
         said = text_of(self._fields(begin, end, 1)[1])
         if said and not is_same_number(said, str(count)):
             tag = text_of(self._raw[begin : begin + 3])

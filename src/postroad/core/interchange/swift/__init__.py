@@ -1,10 +1,10 @@
 """SWIFT FIN: messages of blocks in braces, many in one file as RJE or DOS-PCC.
 
-    examine, split          a split file; messages that only follow each other are found too
-    assemble                messages put together, as a stream; the position of each is reported
-    read_answers            SWIFT's acknowledgements (F21) that came, for what we sent
+    examine, split          split a file; messages without separators are found too
+    assemble                writes messages as a stream; reports the position of each message
+    read_answers            reads SWIFT's acknowledgments (F21) of sent messages
 
-Nothing is acknowledged by us: that is SWIFT's to do.
+The network sends no acknowledgments: SWIFT does.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Reads SWIFT's acknowledgments (F21) of messages that we sent.
 
-Rule: an answer names a message by its user reference (108), or brings a copy of it.
+Rule: an acknowledgment names a message by its user reference (108), or contains a copy of it.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ class SwiftAcknowledgement:
 
     accepted: bool
     user_reference: str
-    reference: str  # :20: of the copy, where there is one
+    reference: str  # :20: of the copy, if there is one
     at: str  # as SWIFT wrote it: YYMMDDhhmm
-    reason: str = ""  # SWIFT's error code, where it was not accepted
+    reason: str = ""  # SWIFT's error code, if it was not accepted
 
 
 def read_answers(found: Split) -> tuple[SwiftAcknowledgement, ...]:

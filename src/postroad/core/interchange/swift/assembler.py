@@ -1,12 +1,12 @@
 """Assembles FIN messages into one file, as a stream of pieces.
 
-What an envelope's facts may say, each with what is taken where they do not:
+Options of an envelope, with their defaults in parentheses:
 
     form      rje, with $ between messages, or dos_pcc, each filled up to sectors of 512 bytes (rje)
     charset   x, y or z: the characters that SWIFT allows in texts, or any (x)
 
-A member is a message, or a file of them that an application wrote. Rules: lines end with CR LF, as SWIFT asks, and nothing
-else of a message is touched; a character that the file's form or SWIFT has no place for is refused, never replaced.
+A member is a message, or a file of messages from an application. Rules: lines end with CR LF, as SWIFT requires; nothing
+else in a message changes. A character that the form or SWIFT does not allow is refused, never replaced.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from postroad.errors import Refused
 _X = rb"A-Za-z0-9/\-?:().,'+ \r\n{}"
 _FOREIGN = {
     "x": re.compile(rb"[^" + _X + rb"]"),
-    "y": re.compile(rb"[^A-Z0-9 .,\-()/='+:?!\"%&*<>;\r\n{}a-z]"),  # block headers and tags may be in small letters
+    "y": re.compile(rb"[^A-Z0-9 .,\-()/='+:?!\"%&*<>;\r\n{}a-z]"),  # block headers and tags may be in lower case
     "z": re.compile(rb"[^" + _X + rb"=!\"%&*<>;@#_]"),
     "any": re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f]"),
 }
@@ -36,7 +36,7 @@ def assemble(
     numbers: Numbers,
     placed: PlacedCallback | None = None,
 ) -> Iterator[bytes]:
-    """The pieces of the stream; parties and numbers are in the messages themselves, so none are asked for."""
+    """Yield the pieces of the stream; parties and numbers are in the messages, so the envelope's are not used."""
     write, foreign = _form(envelope), _charset(envelope)
     first = True
     for position, member in enumerate(members):
@@ -80,7 +80,7 @@ def _checked(message: Member, foreign: re.Pattern[bytes], position: int) -> byte
 
 
 def _place(message: Member, position: int) -> Placed:
-    """A file of FIN messages has no name; SWIFT answers each by its references."""
+    """Return the position of a message by its references, because a file of FIN messages has no number."""
     user_reference = message.facts.get("user_reference", "")
     facts = {"user_reference": user_reference} if user_reference else {}
     return Placed(position=position, interchange="", kind=message.kind, reference=message.reference, facts=facts)

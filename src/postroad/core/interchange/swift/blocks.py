@@ -1,7 +1,8 @@
 """The blocks of a FIN message: {1:…}{2:…}{3:{108:…}}{4:…-}{5:{CHK:…}}.
 
-Rule: only braces and block numbers are looked at, so a text of any type, known or not, is found. A text block (4) ends with
-a hyphen at the beginning of a line; the text block of a service message (F21) has tags in braces instead, as all others do.
+Rule: only braces and block numbers are parsed, so texts of all types are found, including unknown ones. A text block (4)
+ends with a hyphen at the beginning of a line; the text block of a service message (F21) has tags in braces, like all
+other blocks.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import NamedTuple
 
-NEXT = b"{1:"  # how a message begins; a text has no place for braces, so there it has lost its end
+NEXT = b"{1:"  # start of a message; texts contain no braces, so the previous message has no end
 _BRACES = re.compile(rb"[{}]")
 _TEXT_END = re.compile(rb"[\r\n]-\}")
 _TAG = re.compile(rb"\{([0-9A-Z]{1,3}):([^{}]*)\}")
@@ -28,7 +29,7 @@ class Block(NamedTuple):
 
 
 def block_at(data: bytes, at: int, stop: int) -> Block | None:
-    """The block that begins here; none where it does not end."""
+    """Return the block that begins here; None if it has no end."""
     colon = data.find(b":", at, at + 4)
     if data[at : at + 1] != b"{" or colon <= at + 1:
         return None
@@ -61,7 +62,7 @@ class Headers:
     kind: str  # 103, 940 …; "ack" for an acknowledgement alone
     sender: str
     receiver: str
-    reference: str  # :20:, or the message user reference where there is none
+    reference: str  # :20:, or else the message user reference
     facts: dict[str, str]
 
 

@@ -4,8 +4,7 @@
     DOS-PCC   each message between bytes 1 and 3, filled up to a multiple of 512 bytes
     plain     messages that follow each other with nothing, or line ends, between them
 
-Rules: a member is a message as it came; an acknowledgement (F21) and the copy that follows it at once are one member, since
-either alone is half of what was said.
+Rules: a member is an unchanged message. An acknowledgment (F21) and the copy that directly follows it are one member.
 """
 
 from __future__ import annotations
@@ -23,7 +22,7 @@ _HARMLESS = ("swift.separator", "swift.padding")
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """Everything that is wrong is reported; only bytes in which no message begins are refused."""
+    """Split a file and report all errors; refuses only bytes without any message."""
     walk = _Walk(whole_bytes(data), most_members)
     walk.run()
     return walk.split()
@@ -34,7 +33,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 class _Walk:
-    """One walk from message to message."""
+    """One pass over the messages."""
 
     def __init__(self, data: bytes, most_members: int) -> None:
         self._data, self._view, self._most = data, memoryview(data), most_members
@@ -68,7 +67,7 @@ class _Walk:
     # ---- messages ----------------------------------------------------------------------------------------------------
 
     def _message(self, stop: int) -> bool:
-        """One member from its first block to its last; false where its end is not certain."""
+        """Read one member from its first block to its last; returns False if its end is uncertain."""
         begin, at, blocks = self._at, self._at, list[Block]()
         while self._data.startswith(b"{", at) and not self._is_next(at, blocks):
             block = block_at(self._data, at, stop)
@@ -105,7 +104,7 @@ class _Walk:
     # ---- what stands between -----------------------------------------------------------------------------------------
 
     def _gap(self) -> bool:
-        """From a message's end to the next one's beginning; false at the end, or where none can be found."""
+        """Skip to the next message; returns False at the end, or if no message follows."""
         data, begin = self._data, self._at
         at = data.find(NEXT, begin)
         between = data[begin : len(data) if at < 0 else at]

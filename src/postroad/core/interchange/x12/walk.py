@@ -1,7 +1,7 @@
 """Walks an interchange from ISA to IEA and collects groups, members and errors.
 
-Rules: members are views into the bytes that came; what is wrong is noted and the walk goes on, until where a member begins
-or ends is no longer certain.
+Rules: members are views into the received bytes. Errors are recorded and the walk continues, until the boundaries of
+members are no longer certain.
 """
 
 from __future__ import annotations
@@ -25,11 +25,11 @@ from postroad.core.interchange.x12.segments import (
 )
 from postroad.errors import Refused
 
-_SERVICES = ("TA1", "TA3", "ISB", "ISE")  # may stand between ISA and the first group
+_SERVICES = ("TA1", "TA3", "ISB", "ISE")  # allowed between ISA and the first group
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
 _SHORTEST_SET = 10  # bytes: ST**~SE**~
-_MOST_NAMED = 5  # stray segments named in one fault
+_MOST_NAMED = 5  # stray segments listed in one error
 _MOST_WRITTEN = 1_000
 _WRITTEN = tuple(b"%d" % number for number in range(_MOST_WRITTEN))  # counts of segments, as SE01 has most of them
 
@@ -49,9 +49,9 @@ class X12Walk:
         self._first_member = 0  # of the open group
         self._group_numbers: set[tuple[str, str]] = set()
         self._set_numbers: set[bytes | None] = set()
-        self._versions: dict[bytes, Mapping[str, str]] = {}  # facts of sets in the open group, by what their ST03 says
+        self._versions: dict[bytes, Mapping[str, str]] = {}  # facts of sets in the open group, by their ST03
         self._answers: list[str] = []
-        self.with_binaries: set[int] = set()  # places of members in which delimiters may mean nothing
+        self.with_binaries: set[int] = set()  # indexes of members that may contain unescaped delimiters
         self.end = self._header.end
         self._walk()
 
@@ -70,7 +70,7 @@ class X12Walk:
         )
 
     def note_rest(self, at: int) -> None:
-        """Notes that bytes follow which are not another interchange."""
+        """Record that bytes follow which are not another interchange."""
         self._note("x12.trailing", f"{len(self._data) - at} bytes follow that are not an interchange", at)
 
     def _walk(self) -> None:
@@ -157,7 +157,7 @@ class X12Walk:
         return self._set(self._next(end, _ASSURANCES, "in a group", group), facts, group)
 
     def _set(self, header: re.Match[bytes], facts: Mapping[str, str], group: int) -> int:
-        """A set that is wrong, or not as most are."""
+        """Read a set that is incorrect or unusual."""
         trailer, binaries = self._trailer(header.end())
         begin, end = header.start(1), self._data.find(self.marks.terminator, trailer.end())
         if end < 0 or len(self.members) >= self._most:
@@ -195,7 +195,7 @@ class X12Walk:
         return self._versions[version]
 
     def _trailer(self, end: int) -> tuple[re.Match[bytes], tuple[Binary, ...]]:
-        """The SE of the open set, and the binary contents on the way there."""
+        """Return the SE of the open set, and the binary contents before it."""
         binaries: list[Binary] = []
         while (found := self._search(self._data, end)) is not None:
             tag = found.group(1)
@@ -263,7 +263,7 @@ class X12Walk:
             )
 
     def _segment(self, at: int, size: int) -> tuple[int, list[str]]:
-        """Where a segment's terminator begins, and its elements, as many as are asked for at least."""
+        """Return the position of a segment's terminator, and at least the requested number of elements."""
         end = self._data.find(self.marks.terminator, at)
         if end < 0:
             raise self._unfinished(at)
@@ -283,7 +283,7 @@ def _padded(elements: list[str], size: int) -> list[str]:
 
 
 def _facts(header: IsaHeader, encoding: str) -> dict[str, str]:
-    """Without ISA02 and ISA04: they are a partner's secrets."""
+    """Return the values of ISA, except ISA02 and ISA04, which are secrets of the partner."""
     elements = header.elements
     return {
         **header.delimiters.facts(),

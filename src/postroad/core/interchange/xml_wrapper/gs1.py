@@ -1,16 +1,16 @@
 """GS1 XML: documents that follow one Standard Business Document Header.
 
-What an envelope's facts may say, each with what is taken where they do not:
+Options of an envelope, with their defaults in parentheses:
 
     form            message, documents of one type in their GS1 message (orderMessage), or sbd, any in a
                     StandardBusinessDocument (message)
     message         name of the message, as namespace}local (that of the first member that is a message)
-    multiple_type   yes, where documents of several types may stand after one header (no)
-    reference       the instance identifier (a number drawn for it) · authority of the parties' identifiers (GS1)
+    multiple_type   yes, if documents of several types may follow one header (no)
+    reference       the instance identifier (a newly drawn number) · authority of the parties' identifiers (GS1)
     document_type   (the name of the first document) · standard (GS1) · type_version (3.4)
 
-A member is a document (order), or a message of them with a header of its own: then its documents are taken, and its header, which
-spoke of that message alone, is left. Rule: a header speaks of one type unless it was asked to speak of several.
+A member is a document (order), or a message of documents with its own header: then its documents are used without that
+header. Rule: all documents after a header have the same type unless ``multiple_type`` is set.
 """
 
 from __future__ import annotations
@@ -93,7 +93,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
 class _Document(NamedTuple):
     raw: Buffer
     name: str
-    message: str  # of which it was a document; empty where it came alone
+    message: str  # name of the message that contained it; empty if it was posted alone
 
 
 def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
@@ -107,7 +107,7 @@ def _documents(members: Iterable[Buffer]) -> Iterator[tuple[int, _Document]]:
 
 
 def _documents_in(utf8: bytes) -> list[_Document]:
-    """Of a message those after its header; a document without one is looked into no further than its name."""
+    """Return the documents after a message's header; of a plain document, only the root name is read."""
     if _SBDH.encode() in utf8:
         found = read_outline(utf8, _is_member)
         if any(path.startswith(_SBDH) for path in found.texts):

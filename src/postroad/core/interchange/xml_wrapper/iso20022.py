@@ -1,13 +1,13 @@
 """ISO 20022 documents in a business file (head.002), or one in a business message envelope (nvlp.001).
 
-What an envelope's facts may say, each with what is taken where they do not:
+Options of an envelope, with their defaults in parentheses:
 
     form          xchg, a file of payloads, or nvlp, an envelope of one document (xchg)
-    reference     the payload identifier (a number drawn for it) · payload_type (ISO20022)
-    members       how many there will be, which the header then says; otherwise it says nothing of that
+    reference     the payload identifier (a newly drawn number) · payload_type (ISO20022)
+    members       number of members, written in the header (not written)
     duplicate     yes, for a file that may have been sent before
 
-Rule: documents are never just strung together: each stands in a payload of its own, in its own namespace.
+Rule: documents are never simply concatenated: each has its own payload, in its own namespace.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _SAID = "PyldDesc/ApplSpcfcs/TtlNbOfDocs"
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
-    """The payloads of a file, or the document of an envelope; refused where the root is neither."""
+    """Return the payloads of a file, or the document of an envelope; refuses any other root element."""
     found = read_outline(data, _is_member, most_members)
     form = local_name(found.root)
     if _FAMILIES.get(form, "?") not in namespace_of(found.root).replace(":", "."):
@@ -107,7 +107,7 @@ def _is_member(path: Path) -> bool:
 
 
 def _party(found: Outline, side: str) -> str:
-    """By the BIC in the header of an envelope; a file names its sender only, as a system's user."""
+    """Return the party's BIC from an envelope's header; a file names only its sender, as a system user."""
     bic = found.texts.get(f"Hdr/AppHdr/{side}/FIId/FinInstnId/BICFI", "")
     return bic or (found.texts.get("PyldDesc/ApplSpcfcs/SysUsr", "") if side == "Fr" else "")
 

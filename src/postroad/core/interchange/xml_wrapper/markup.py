@@ -1,6 +1,6 @@
 """Writes the markup around the members of an XML wrapper.
 
-Rule: every value of an envelope is escaped, and one with a character that XML has no place for is refused.
+Rule: every value of an envelope is escaped; a value with a character that XML does not allow is refused.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9._-]*")
 
 
 def iter_roots(members: Iterable[Buffer]) -> Iterator[bytes]:
-    """The root element of each member."""
+    """Yield the root element of each member."""
     for position, member in enumerate(members):
         try:
             yield bytes(root_of(member))
@@ -32,7 +32,7 @@ def iter_roots(members: Iterable[Buffer]) -> Iterator[bytes]:
 
 
 def write_element(name: str, text: str, *, of: str = "") -> str:
-    """Writes an element; ``of`` names the envelope value in refusals."""
+    """Write an element; ``of`` names the envelope value in refusals."""
     return f"<{name}>{text_value(check_value(of or name, text))}</{name}>"
 
 
@@ -49,13 +49,13 @@ def check_value(name: str, text: str, longest: int = 0) -> str:
 
 
 def check_element_name(what: str, name: str) -> str:
-    """A name of an element that someone asked for, without a prefix."""
+    """Return a configured element name; refuses an invalid name, or a name with a prefix."""
     if not _NAME.fullmatch(name) or name.lower().startswith("xml"):
         raise unfit_value(what, f"{name!r} is not an element name: use a letter, then letters, digits, hyphens or dots")
     return name
 
 
 def write_time(envelope: Envelope) -> str:
-    """Formats a time for XML Schema, in UTC."""
+    """Format a time for XML Schema, in UTC."""
     moment = _EPOCH + timedelta(microseconds=envelope.at_us)
     return f"{moment:%Y-%m-%dT%H:%M:%S}Z"

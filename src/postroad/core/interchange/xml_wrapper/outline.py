@@ -1,7 +1,7 @@
 """Finds the members of an XML wrapper in its bytes, and the markup around them.
 
-Rules: whatever is inside a member is passed over, well-formed as it must be; a member that leaves its wrapper takes the
-namespaces along that it had from there, and nothing else of it is changed.
+Rules: the content of a member is skipped, but must be well-formed. A member outside of its wrapper gets the namespace
+declarations that it inherited from the wrapper; nothing else in it changes.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ from postroad.core.interchange.model import MAX_MEMBERS
 
 _TAG = re.compile(rb"""<[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
-_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # of documents whose root comes first
+_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # maximum bytes before the root element
 _ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")
-_MOST_TEXT = 500  # characters of one value of the wrapper
-_MOST_TEXTS = 200  # values that are kept
+_MOST_TEXT = 500  # maximum characters of one value of the wrapper
+_MOST_TEXTS = 200  # maximum number of stored values
 
 Path = tuple[str, ...]  # names of elements from the root on, as namespace}local
 IsMember = Callable[[Path], bool]
@@ -34,7 +34,7 @@ class MemberElement(NamedTuple):
     begin: int
     end: int
     name: str  # namespace}local
-    lacking: Mapping[str, str]  # namespaces of the wrapper, by prefix, that it does not declare itself
+    lacking: Mapping[str, str]  # namespaces inherited from the wrapper, by prefix
 
 
 class Outline(NamedTuple):
@@ -42,17 +42,19 @@ class Outline(NamedTuple):
     root: str  # namespace}local
     attributes: Mapping[str, str]  # of the root
     members: list[MemberElement]
-    texts: Mapping[str, str]  # of the wrapper's own elements, by local names from below the root: PyldDesc/PyldTp
+    texts: Mapping[
+        str, str
+    ]  # texts of the wrapper's own elements, by path below the root in local names: PyldDesc/PyldTp
 
     def document(self, member: MemberElement) -> Buffer:
-        """The member on its own: a view where it lacks nothing."""
+        """Return the member as a standalone document; a view without copying if it needs no declarations."""
         lacking = [_declaration(*one) for one in member.lacking.items() if self._needs(member, one[0])]
         view = memoryview(self.utf8)[member.begin : member.end]
         if not lacking:
             return view
         raw = bytes(view)
         name = _TAG_NAME.match(raw)
-        cut = name.end() if name else 0  # it always matches: expat read an element here
+        cut = name.end() if name else 0  # it always matches: expat has parsed an element here
         return b"".join((raw[:cut], *lacking, raw[cut:]))
 
     def _needs(self, member: MemberElement, prefix: str) -> bool:
@@ -77,27 +79,29 @@ def read_outline(data: Buffer, is_member: IsMember, most_members: int = MAX_MEMB
 
 
 def root_of(data: Buffer) -> Buffer:
-    """Return a document's root element without its surroundings; refuses like ``outline``."""
+    """Return a document's root element without prolog and epilog; refuses the same XML as ``read_outline``."""
     utf8 = to_utf8(whole_bytes(data))
     begin, end = _BEGINNING.match(utf8), _ENDING.match(utf8, max(utf8.rfind(b"</"), 0))
     if begin is None or end is None or begin.group(1) != end.group(1):
         found = read_outline(utf8, lambda path: len(path) == 1)
         return memoryview(utf8)[found.members[0].begin : found.members[0].end]
-    check_well_formed(utf8)  # then the last end tag is the root's: a comment or an instruction behind it ends otherwise
+    check_well_formed(
+        utf8
+    )  # then the last end tag is the root's: a comment or a processing instruction ends differently
     return memoryview(utf8)[begin.start(1) - 1 : end.end(1) + 1]
 
 
 class _Scan:
-    """One run of the scanner; inside a member only its end is waited for.
+    """One run of the scanner; inside a member, it only looks for the end.
 
-    Levels and attributes are limited; elements are as many as the members have, each of which was limited when it came."""
+    Levels and attributes are limited. The number of elements is not, because each member was limited when it was posted."""
 
     def __init__(self, utf8: bytes, is_member: IsMember, most_members: int) -> None:
         self._utf8, self._is_member, self._most = utf8, is_member, most_members
         self._scanner = new_scanner()
         self._path: list[str] = []
-        self._spaces: list[dict[str, str]] = [{}]  # in force, for each element of the path
-        self._declared: dict[str, str] = {}  # by the element about to begin
+        self._spaces: list[dict[str, str]] = [{}]  # namespaces in scope, for each element of the path
+        self._declared: dict[str, str] = {}  # declared by the element that is about to start
         self._inside = 0  # depth in the open member
         self._begin = 0
         self._deepest, self._widest = DEFAULT_LIMITS.xml_depth, DEFAULT_LIMITS.xml_attributes
@@ -142,7 +146,7 @@ class _Scan:
 
     def _open(self, declared: dict[str, str]) -> None:
         self._begin, self._inside = self._scanner.CurrentByteIndex, 1
-        self._scanner.CharacterDataHandler = None  # its texts are no one's business here
+        self._scanner.CharacterDataHandler = None  # its texts are not needed
         if len(self.members) >= self._most:
             raise too_many(self._begin, self._most)
         inherited = self._spaces[-1].items()
@@ -165,7 +169,7 @@ class _Scan:
         self._spaces.pop()
 
     def _member_end(self) -> int:
-        """Behind its end tag, which the scanner is at; or behind its only tag, which the scanner has passed already."""
+        """Return the position after the member's end tag, or after its only tag if the element is empty."""
         only = _TAG.match(self._utf8, self._begin)
         if only is not None and only.group().endswith(b"/>"):
             return only.end()

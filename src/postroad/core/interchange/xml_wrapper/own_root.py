@@ -1,10 +1,10 @@
 """Documents as child elements of a root element that the user chooses.
 
-What an envelope's facts may say, each with what is taken where they do not:
+Options of an envelope, with their defaults in parentheses:
 
-    root        the root's name (batch) · namespace of the root (none)
-    reference   what the batch is called (a number drawn for it)
-    attributes  no, for a root that says nothing of parties, time and reference (yes)
+    root        name of the root element (batch) · namespace of the root (none)
+    reference   name of the batch (a newly drawn number)
+    attributes  no, for a root without attributes for parties, time and reference (yes)
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from postroad.core.interchange.xml_wrapper.markup import (
 from postroad.core.interchange.xml_wrapper.outline import Outline, local_name, namespace_of, read_outline
 
 STANDARD = "xml"
-_PREFIX = "wrapper"  # the root's own; a default namespace would take in members that have none
+_PREFIX = "wrapper"  # the root's prefix; members without a namespace would inherit a default namespace
 
 
 def examine(data: Buffer, most_members: int = MAX_MEMBERS) -> Split:
@@ -59,7 +59,7 @@ def split(data: Buffer, on_error: OnEnvelopeError = OnEnvelopeError.REFUSE, most
 
 
 def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) -> Iterator[bytes]:
-    """Yield the pieces of the stream: members in order, each on its own lines."""
+    """Yield the pieces of the stream: members in order, each on a new line."""
     name, opening = _opening(envelope, numbers)
     yield DECLARATION + f"<{opening}>\n".encode()
     for root in iter_roots(members):
@@ -68,7 +68,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
 
 
 def members_in(found: Outline) -> tuple[Member, ...]:
-    """The members as self-contained documents; a member's reference is its position, from 1."""
+    """Return the members as standalone documents; a member's reference is its position, from 1."""
     return tuple(
         Member(
             data=found.document(one),

@@ -34,7 +34,7 @@ class BatchContract(DeskUnderTest):
         return await network.poll()
 
     async def _gather(self, network: DeskHarness, count: int = 2, **more: float) -> list[int]:
-        """Claim as many, and put them into the batch ``b``."""
+        """Claim ``count`` deliveries, and add them to the batch ``b``."""
         gathered = delivery_numbers(await self._claimed(network, count, **more))
         assert isinstance(await network.write(network.gathered(network.batch("b"), *gathered)), Committed)
         return gathered

@@ -120,9 +120,7 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
         assert all(isinstance(outcome, Committed) for outcome in outcomes)
         assert await network.state(queued.number) == DeliveryState.DELIVERED
         network.clock.advance(LEASE_S + 1)
-        assert delivery_numbers(await network.poll()) == [
-            unanswered.number
-        ]  # an answer that was not taken settles nothing
+        assert delivery_numbers(await network.poll()) == [unanswered.number]  # a refused response settles nothing
 
     def _flood(self, network: DeskHarness, outcomes: list[StepOutcome]) -> None:
         body = bytes(1 << 20)

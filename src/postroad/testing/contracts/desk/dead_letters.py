@@ -27,7 +27,7 @@ class DeadLetterContract(DeskUnderTest):
     """The dead-letter tests of ``DeskContract``."""
 
     async def _failed(self, network: DeskHarness, kind: MessageType = MessageType.NOTIFICATION) -> Queued:
-        """A dead letter at the seller."""
+        """Make a dead letter at the seller."""
         await network.post(network.message(kind=kind))
         [queued] = await network.poll()
         journeys = (queued.journey,) if queued.journey else ()
@@ -35,7 +35,7 @@ class DeadLetterContract(DeskUnderTest):
         return queued
 
     async def _resent(self, network: DeskHarness, dead: Queued, content_seq: int = 0) -> int:
-        """The number of the new delivery."""
+        """Resend a dead letter; returns the number of the new delivery."""
         outcome = await network.write(network.resent(dead, content_seq))
         assert isinstance(outcome, Committed)
         return delivery_number(outcome.seq, 0)
@@ -111,7 +111,7 @@ class DeadLetterContract(DeskUnderTest):
 
     @pytest.mark.parametrize("restarted", [False, True], ids=["at once", "after a restart"])
     async def test_a_round_goes_on_from_where_it_failed(self, network: DeskHarness, restarted: bool) -> None:
-        """With the content it had there, and to the services that follow."""
+        """A resent message has the content of the failed delivery, and passes the remaining services."""
         await network.post(network.message(via=CARRIER))
         [in_transit] = await network.poll(CARRIER)
         passed = await network.pass_on(in_transit, b"carried")

@@ -90,7 +90,7 @@ class DeskHarness:
         )
 
     def error_response(self, journey: int, delivery: int, state: str = "failed") -> MessagePosted:
-        """Return the entry by which the network ends a journey at this delivery and answers the sender."""
+        """Return the entry by which the network ends a journey at this delivery with an error response."""
         return self.message(
             sender=SELLER,
             to=(BUYER,),
@@ -175,7 +175,7 @@ class DeskHarness:
         logical: tuple[Hop, ...] = (),
         returned: tuple[ReturnedContext, ...] = (),
     ) -> StepOutcome:
-        """Answer as an in-transit service, so that the message continues to its next hop, optionally on a new route."""
+        """Return the message as an in-transit service, so that it continues to its next hop, optionally on a new route."""
         entry = InvocationReturned(
             at_us=self.clock.now_us(),
             delivery=queued.number,
@@ -247,13 +247,13 @@ class DeskHarness:
 
 
 async def catch_up_index(journal: Journal, index: Index) -> None:
-    """Bring an index up to the journal's head, for desks that are tested without an index process."""
+    """Update an index to the journal's head, for desks that are tested without an index process."""
     while (batch := await journal.read((await index.position()).seq)).records:
         await index.apply(project(batch.records), batch.head)
 
 
 async def lag_index_behind(journal: Journal, index: Index, seq: int) -> None:
-    """Apply the journal to an index up to this entry and no further, like a late index process."""
+    """Update an index only up to this entry, like a late index process."""
     while (at := (await index.position()).seq) < seq:
         batch = await journal.read(at, 1)
         await index.apply(project(batch.records), batch.head)
@@ -268,11 +268,11 @@ class DeskUnderTest(ABC):
 
     @abstractmethod
     async def open(self, clock: Clock, attempts_most: int) -> Desk:
-        """A new desk over an empty journal."""
+        """Return a new desk over an empty journal."""
 
     @abstractmethod
     async def restart(self, desk: Desk) -> Desk:
-        """Return a new desk over what the old one made durable."""
+        """Return a new desk over the durable data of the old one."""
 
     @abstractmethod
     def stalled(self, desk: Desk) -> AbstractAsyncContextManager[None]:
@@ -280,7 +280,7 @@ class DeskUnderTest(ABC):
 
     @abstractmethod
     async def shut(self, desk: Desk) -> None:
-        """Close the desk and all that was opened for it."""
+        """Close the desk and everything opened for it."""
 
     @pytest.fixture
     async def network(self) -> AsyncIterator[DeskHarness]:

@@ -28,7 +28,7 @@ class JourneyContract(DeskUnderTest):
     """The journey tests of ``DeskContract``."""
 
     def _ends(self, network: DeskHarness, journey: int) -> list[Entry]:
-        """Each way in which the journey, which is at its first delivery, may end."""
+        """Return each possible end of a journey that is at its first delivery."""
         return [
             network.ended("expired", (journey,), (journey,)),
             network.acknowledged((journey,), (journey,)),

@@ -60,4 +60,4 @@ class OverloadContract(DeskUnderTest):
         await network.post(network.message())
         assert len(outcomes) >= 11
         assert all(isinstance(outcome, Committed) for outcome in outcomes)
-        post("Flooder")  # nothing waits any more
+        post("Flooder")  # no delivery waits

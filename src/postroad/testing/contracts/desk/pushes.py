@@ -22,7 +22,7 @@ class PushContract(DeskUnderTest):
     """The push tests of ``DeskContract``."""
 
     async def _failed_push(self, network: DeskHarness, delay_s: float) -> int:
-        """A delivery whose push failed and is due again after the delay."""
+        """Make a delivery whose push failed and is due again after the delay."""
         number = delivery_number(await network.post(network.message()), 0)
         assert delivery_numbers(await network.poll()) == [number]
         await network.fail_push(number, delay_s=delay_s)

@@ -1,1 +1,1 @@
-"""The contract of indexes: what every ``Index`` must answer, as tests over written-out stories."""
+"""The contract of indexes: the required result of every query, as tests over short journals."""

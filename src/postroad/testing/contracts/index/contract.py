@@ -73,7 +73,7 @@ class IndexContract:
 
     @pytest.fixture
     async def told(self, index: Index) -> Index:
-        """The index after the story."""
+        """Return the index after all entries of the story."""
         await apply(index, to_records(STORY))
         return index
 
@@ -167,7 +167,7 @@ class IndexContract:
     async def test_all_indexes_give_the_same_answers(
         self, index: Index, data: st.DataObject, entries: list[Entry]
     ) -> None:
-        """Against the memory index, which shares no line of SQL with the others (and against itself, in other batches)."""
+        """Each index agrees with the memory index, which shares no SQL with the others, and with itself in other batches."""
         records, memory = to_records(entries), MemoryIndex()
         await index.clear()
         await apply_in_pieces(index, records, data.draw(random_cuts(len(records))))
@@ -221,12 +221,12 @@ class IndexContract:
 
     @pytest.mark.parametrize("batch", [1, 2, 3, 100])
     async def test_a_journey_is_told_alike_however_the_batches_fall(self, index: Index, batch: int) -> None:
-        """Down to a journey that begins, moves several times and ends within one batch."""
+        """The result does not depend on batches, even if a journey begins, moves and ends within one batch."""
         for course in JOURNEYS:
             await index.clear()
             records = to_records(course.entries)
             ends = [*range(batch, len(records), batch), len(records)]
-            for _ in range(2):  # once more from the start, as after a crash that took the position back
+            for _ in range(2):  # again from the start, as after a crash that reset the position
                 await apply_in_pieces(index, records, ends)
                 assert await index.rows("journey") == course.journeys, course.name
                 states = {row[0]: row[7] for row in await index.rows("delivery")}
@@ -235,11 +235,11 @@ class IndexContract:
     @pytest.mark.req("B5")
     @pytest.mark.parametrize("piece", [1, 2, 3, 100])
     async def test_a_batch_is_told_alike_however_the_entries_are_cut(self, index: Index, piece: int) -> None:
-        """Also who is late with a lease or gives a member back, after which the member is in its batch as before."""
+        """The result does not depend on batches, even if a lease ends or a member is returned to its batch."""
         first = len(STORY) - len(BATCHES)
         records = to_records(STORY)
         ends = [*range(first + piece, len(STORY), piece), len(STORY)]
-        for _ in range(2):  # once more from the start, as after a crash that took the position back
+        for _ in range(2):  # again from the start, as after a crash that reset the position
             await apply_in_pieces(index, records, [first, *ends])
             for question in BATCH_QUESTIONS:
                 rows = await index.query(question.name, *question.parameters)

@@ -1,6 +1,6 @@
 """A short journal in which every kind of event happens once, and the expected rows of each query.
 
-Rule: every question of ``core.projection.queries.QUERIES`` is asked here, with the answer written out by hand.
+Rule: every query of ``core.projection.queries.QUERIES`` is tested here, with hand-written expected rows.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from postroad.testing.contracts.index.story_billing import BILLING
 from postroad.testing.contracts.index.story_secrets import SECRETS
 
 BUYER, SELLER, STAMPER, BANK = "b" * 16, "5" * 16, "57a3" * 4, "ba" * 8
-LATER = 2**62  # a number after all others, to begin a page that shows the newest
+LATER = 2**62  # larger than all other numbers: starts a page of the newest
 
 
 def _post(number: int, sender: str, *copies: Copy, **more: Any) -> MessagePosted:
@@ -72,11 +72,11 @@ def _to(*services: str) -> Copy:
 
 AT_STAMPER, AT_BANK = delivery_number(2, 0), delivery_number(2, 1)
 STAMPED, ANSWER, EXPIRED, WAITING = (delivery_number(seq, 0) for seq in (4, 7, 9, 14))
-# The second half: a copy that is stamped on a route with contexts, answered and acknowledged; one that the network gives up and
-# says so; one that expires with nothing waiting; and three that are still on their way.
+# The second half: a copy with contexts on its route, answered and acknowledged; one that the network ends with an error
+# response; one that expires while nothing waits; and three that are still in transit.
 ROUND_TRIP, GIVEN_UP = delivery_number(15, 0), delivery_number(15, 1)
 ROUTED, RESPONSE, ERROR, SILENT, ANNOUNCED, ASKED = (delivery_number(seq, 0) for seq in (16, 17, 19, 20, 23, 24))
-# And the end: a dead letter that lies there, one that was dropped, and one that was resent.
+# The end: an open dead letter, one that was dropped, and one that was resent.
 LOST, SPOILT, AGAIN = (delivery_number(seq, 0) for seq in (31, 33, 36))
 SELLERS, BUYERS, BANKS, NOBODYS = (
     Key(gcid, "no", value) for gcid, value in ((SELLER, "3489"), (BUYER, "BX0045012"), (BANK, "7"), (STAMPER, "?"))

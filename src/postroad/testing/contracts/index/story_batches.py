@@ -185,7 +185,7 @@ QUESTIONS = [
         [(52, 52_000, "b-1", "session 52", "partly", encode(BATCHES[12]))],
     ),
     StoryQuestion("batch_answers", ("b-2",), "seq", []),
-    # what is in a batch waits, and no one is handed it, not even who was late to give it back
+    # deliveries in a batch are not handed out, not even after a late return
     StoryQuestion("mailbox", (BATCHER, 0, 10), "number", [(FREE,)]),
     StoryQuestion("waiting_at", (BATCHER, 0, 10), "number", [(GATHERED,), (FREE,)]),
     StoryQuestion(

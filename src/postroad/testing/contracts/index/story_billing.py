@@ -66,7 +66,7 @@ BILLING: list[BillingJournalEntry] = [
         request="payment 1",
     ),
 ]
-# As the index keeps them: kind, key, version, and number of the entry.
+# As stored in the index: kind, key, version, and number of the entry.
 BILLED = [("invoice", "2026-10-0001", 1, 55), ("invoice", "2026-10-0002", 1, 56), ("payment", "2026-10-0001/1", 1, 57)]
 PAID = (
     b'{"amount":"10.04","currency":"EUR","id":"2026-10-0001/1","invoice":"2026-10-0001","received_on":"2026-11-02",'

@@ -1,6 +1,6 @@
 """Short journals of one journey or two, and the expected rows after each.
 
-Rule: the rows are written out by hand, and are the same for every cut of the entries into batches.
+Rule: the rows are hand-written, and are the same for every division of the entries into batches.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The questions that the index contract asks about the story of ``story``, with the answers written out by hand.
+"""The queries of the index contract over the entries of ``story``, with hand-written expected rows.
 
-Rule: every question of ``core.projection.queries.QUERIES`` is asked here.
+Rule: every query of ``core.projection.queries.QUERIES`` is tested here.
 """
 
 from __future__ import annotations

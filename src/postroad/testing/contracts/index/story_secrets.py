@@ -1,4 +1,4 @@
-"""Entries about secrets for the index story: one that was set and replaced, and one that was removed."""
+"""Entries about secrets for the index story: one secret is set and replaced, and one is removed."""
 
 from __future__ import annotations
 

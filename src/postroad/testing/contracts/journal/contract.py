@@ -26,7 +26,7 @@ class JournalContract(ABC):
 
     @abstractmethod
     async def open(self) -> Journal:
-        """A new, empty journal."""
+        """Return a new, empty journal."""
 
     @abstractmethod
     async def reopen(self, journal: Journal) -> Journal:

@@ -25,7 +25,7 @@ class SecretStoreContract(ABC):
 
     @abstractmethod
     async def open(self) -> SecretStore:
-        """A new, empty store."""
+        """Return a new, empty store."""
 
     @abstractmethod
     async def reopen(self, store: SecretStore) -> SecretStore:

@@ -1,4 +1,5 @@
-"""Every alert has a runbook with the same headings, and the commands in it work on a running network."""
+"""Every alert has a runbook with the same headings, and the commands in it work: on a network in that trouble where one can be
+brought into it quickly (``tests/samples/troubled_network.py``), else on a healthy one."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from postroad.core.metrics.alerts import ALERTS, runbook_path
 from postroad.testing.ports import free_port
 from tests.docs.printed import Printed
 from tests.docs.shell import Shell
-from tests.docs.snippets import steps_of, unrun
+from tests.docs.snippets import Step, steps_of, steps_until, unrun
 from tests.docs.test_pages import carry_out, reader
+from tests.samples.troubled_network import TROUBLES, OperatorNetwork
 from tests.source_tree import ROOT
 from tests.waiting import eventually
 
@@ -58,10 +60,34 @@ def operator(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Path, S
         yield folder, shell
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+@pytest.mark.parametrize("page", [page for page in PAGES if page.stem not in TROUBLES], ids=lambda page: page.stem)
 def test_the_commands_of_a_runbook_work(page: Path, operator: tuple[Path, Shell]) -> None:
     folder, shell = operator
     printed = Printed({})
     for step in steps_of(page):
         fault = carry_out(step, folder, shell, printed)
+        assert not fault, f"{step.place}: {fault}"
+
+
+@pytest.mark.req("O4")
+@pytest.mark.parametrize("alert", TROUBLES)
+def test_a_runbook_leads_out_of_the_trouble(alert: str, tmp_path: Path) -> None:
+    """The first sections are followed in trouble, and the cure after the other side has done its part."""
+    page, port = RUNBOOKS / f"{alert}.md", free_port()
+    in_trouble = steps_until(page, "first-aid")
+    cure = steps_of(page)[len(in_trouble) :]
+    printed = Printed({"127.0.0.1:8470": f"127.0.0.1:{port}"})
+    with Shell(tmp_path, reader(tmp_path, port, POSTROAD_LEAST_FREE_BYTES="1048576")) as shell:
+        network = OperatorNetwork(folder=tmp_path, shell=shell, port=port)
+        with TROUBLES[alert](network) as others_do_their_part:
+            eventually(lambda: alert in network.firing(1))
+            type_all(in_trouble, network, printed)
+            others_do_their_part()
+            type_all(cure, network, printed)
+            eventually(lambda: alert not in network.firing())
+
+
+def type_all(steps: list[Step], network: OperatorNetwork, printed: Printed) -> None:
+    for step in steps:
+        fault = carry_out(step, network.folder, network.shell, printed)
         assert not fault, f"{step.place}: {fault}"

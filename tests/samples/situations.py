@@ -7,7 +7,7 @@ from datetime import UTC, datetime, timedelta
 
 import trustme
 
-from tests.samples.troubled_network import OperatorNetwork
+from tests.samples.troubled_network import STOP, OperatorNetwork
 
 BROKEN_DISK = """
 import errno, pathlib
@@ -25,7 +25,6 @@ RealFiles.fdatasync = fdatasync
 main()
 """
 POST = "postroad post --text order --to Acme/Supply --key-file mybiz.key"
-STOP = "kill $server; wait $server"
 
 
 def bring_into_nothing(network: OperatorNetwork) -> None:
@@ -86,9 +85,14 @@ def forget_a_certificate(network: OperatorNetwork) -> None:
     network.run("curl -sk --retry 60 --retry-delay 1 --retry-connrefused https://127.0.0.1:$POSTROAD_PORT/readyz")
 
 
+def post_as_a_stranger(network: OperatorNetwork) -> None:
+    network.run(f"{POST} --handle PO-666")
+
+
 SITUATIONS: Mapping[str, Callable[[OperatorNetwork], None]] = {
     "certificate-forgotten": forget_a_certificate,
     "failed-sync": break_the_disk,
+    "leaked-key": post_as_a_stranger,
     "leaked-master-key": use_a_master_key,
     "partner-floods": flood,
     "restore": lose_the_disk,

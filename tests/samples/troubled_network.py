@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import json
 import shutil
+import time
+import urllib.error
+import urllib.request
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
@@ -15,6 +18,10 @@ from itertools import cycle
 from pathlib import Path
 from typing import Any
 
+import pytest
+from msgspec.structs import replace
+
+from postroad.adapters.journal.backup.status import note_success, read_status
 from postroad.client import Client
 from postroad.client.consumer import Reply
 from postroad.core.model.message import Status
@@ -26,6 +33,7 @@ from tests.waiting import eventually
 Cure = Callable[[], None]
 REFUSED = Answer(status=422, body=b"the sender ID is unknown")
 AWAY = Answer(status=503)
+STOP = "kill $server; wait $server"
 ORDER = b"ST*850*0001~BEG*00*SA*PO-1**20261116~PO1*1*2*EA*9.25~SE*4*0001~"
 
 
@@ -65,8 +73,11 @@ class OperatorNetwork:
         (self.folder / "network.yaml").write_text(json.dumps({"postroad": 1, "organizations": document}))
         self.run("postroad apply network.yaml --yes --make-keys")
 
+    def key(self, address: str) -> Path:
+        return self.folder / f"{address.replace('/', '-')}.key"
+
     def client(self, address: str) -> Client:
-        return Client(self.url, key_file=str(self.folder / f"{address.replace('/', '-')}.key"))
+        return Client(self.url, key_file=str(self.key(address)))
 
     def firing(self, seconds: float = 0.5) -> list[str]:
         return find_firing(self.data, "--seconds", str(seconds))
@@ -97,6 +108,44 @@ def the_server_is_killed(network: OperatorNetwork) -> Iterator[Cure]:
 def the_disk_is_nearly_full(network: OperatorNetwork) -> Iterator[Cure]:
     """The reserve is more than half of what is free; with the usual reserve there is room again."""
     network.serve(least_free_bytes=int(shutil.disk_usage(network.folder).free * 0.7))
+    yield nothing
+
+
+@contextmanager
+def the_disk_is_full(network: OperatorNetwork) -> Iterator[Cure]:
+    """Less is free than the reserve, so posts are refused, until the disk is enlarged: here the usual reserve is less."""
+    network.serve()
+    network.apply(MyBiz={"Purchasing": {}}, Acme={"Supply": {"visibility": "public"}})
+    network.run(STOP)
+    network.serve(least_free_bytes=1 << 60)
+
+    def enlarge() -> None:
+        end()
+        network.run(STOP)
+        network.serve()
+
+    with repeating(lambda: _post_refused(network)) as end:
+        yield enlarge
+
+
+def _post_refused(network: OperatorNetwork) -> None:
+    header = {"Authorization": f"Bearer {network.key('MyBiz/Purchasing').read_text().strip()}"}
+    header["Content-Type"] = "application/json"
+    body = json.dumps({"to": ["Acme/Supply"], "documents": [{"text": "an order"}]}).encode()
+    with pytest.raises(urllib.error.HTTPError, match="507"):
+        urllib.request.urlopen(urllib.request.Request(f"{network.url}/v1/messages", body, header), timeout=30)
+
+
+@contextmanager
+def the_backups_stopped(network: OperatorNetwork) -> Iterator[Cure]:
+    """The last backup and the last verification were a month ago, as far as the network knows."""
+    network.serve()
+    network.run("postroad backup copy --secrets plain && postroad backup verify copy")
+    month_ago = time.time() - 30 * 86_400
+    known = read_status(network.data)
+    assert known.backup is not None
+    assert known.verify is not None
+    note_success(network.data, backup=replace(known.backup, at=month_ago), verify=replace(known.verify, at=month_ago))
     yield nothing
 
 
@@ -172,6 +221,9 @@ def a_partner_refuses_a_batch(network: OperatorNetwork) -> Iterator[Cure]:
 TROUBLES: Mapping[str, Trouble] = {
     "PostroadDown": the_server_is_killed,
     "PostroadDiskLow": the_disk_is_nearly_full,
+    "PostroadRefusesPosts": the_disk_is_full,
+    "PostroadBackupOld": the_backups_stopped,
+    "PostroadVerifyOld": the_backups_stopped,
     "PostroadDeadLetters": an_in_transit_service_fails,
     "PostroadPushFailing": receivers_are_away,
     "PostroadBatchSuspended": a_partner_refuses_a_batch,

@@ -13,10 +13,10 @@ from postroad.console.static_files import static_url
 from postroad.testing.ports import free_port
 from scripts.bill_of_materials import read_lock
 from tests.docs.printed import Printed
-from tests.docs.shell import Shell
 from tests.docs.snippets import Step, steps_of, steps_until
 from tests.docs.test_pages import carry_out, reader
 from tests.samples.installed_wheel import build_wheel, install_release, pip_install
+from tests.samples.shell import Shell
 from tests.source_tree import ROOT
 
 pytestmark = pytest.mark.docs

@@ -12,9 +12,9 @@ import pytest
 from postroad.core.metrics.alerts import ALERTS, runbook_path
 from postroad.testing.ports import free_port
 from tests.docs.printed import Printed
-from tests.docs.shell import Shell
 from tests.docs.snippets import Step, steps_of, steps_until, unrun
 from tests.docs.test_pages import carry_out, reader
+from tests.samples.shell import Shell
 from tests.samples.situations import SITUATIONS, bring_into_nothing
 from tests.samples.troubled_network import TROUBLES, OperatorNetwork
 from tests.source_tree import ROOT

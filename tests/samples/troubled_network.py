@@ -25,9 +25,9 @@ from postroad.adapters.journal.backup.status import note_success, read_status
 from postroad.client import Client
 from postroad.client.consumer import Reply
 from postroad.core.model.message import Status
-from tests.docs.shell import Shell
 from tests.samples.live_alerts import find_firing, guessing, repeating
 from tests.samples.push_receiver import Answer, Receiver, receiver
+from tests.samples.shell import Shell
 from tests.waiting import eventually
 
 Cure = Callable[[], None]

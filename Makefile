@@ -14,7 +14,7 @@ LOCKS ?= dev run warehouse java lock
 
 .DEFAULT_GOAL := help
 .PHONY: help run test gates pytest lint format types imports docs-check soak test-bare bench package lock clean postgres java browser commands
-.PHONY: nginx prometheus oldest
+.PHONY: nginx prometheus oldest helm
 
 help: ## Print the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-12s %s\n", $$1, $$2}'
@@ -81,6 +81,9 @@ browser: $(VENV)/dev.stamp ## Show which Chromium the console is tested with, an
 
 prometheus: ## Show which Prometheus the alerts and dashboards are tested with, and unpack one if there is none
 	@sh scripts/ensure-prometheus
+
+helm: ## Show which Helm the chart is tested with, and build one with Go if there is none (not part of make test)
+	@sh scripts/ensure-helm
 
 commands: ## Show the other programs that tests start, and get those that are missing
 	@sh scripts/ensure-command curl "the documentation, whose commands are tested,"

@@ -4,55 +4,18 @@ from __future__ import annotations
 
 import shutil
 import signal
-import threading
-import urllib.error
-import urllib.request
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
-from postroad.core.metrics.alerts import ALERTS
-from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
-
-QUICK = ("--seconds", "0.5")
-
-
-def firing(network: Served, *arguments: str) -> list[str]:
-    """The names of the alerts that would fire."""
-    done = postroad("doctor", "--live", "--json", "--data", network.data, *(arguments or QUICK))
-    [states] = json_lines(done.stdout)
-    assert [state["alert"] for state in states] == [alert.name for alert in ALERTS]
-    names = [state["alert"] for state in states if state["state"] == "fires"]
-    assert done.returncode == (1 if names else 0)
-    return names
-
-
-@contextmanager
-def guessing(url: str) -> Iterator[None]:
-    """Someone tries keys, as fast as they are refused."""
-    over = threading.Event()
-
-    def guess() -> None:
-        while not over.is_set():
-            asked = urllib.request.Request(f"{url}/v1/status", headers={"Authorization": "Bearer pr_no_such_key"})
-            with pytest.raises(urllib.error.HTTPError):
-                urllib.request.urlopen(asked, timeout=30)
-
-    guesser = threading.Thread(target=guess)
-    guesser.start()
-    try:
-        yield
-    finally:
-        over.set()
-        guesser.join()
+from tests.samples.live_alerts import QUICK, find_firing, guessing
+from tests.samples.served_network import postroad, served, succeeded
 
 
 @pytest.mark.req("O4")
 def test_a_healthy_network_fires_nothing(tmp_path: Path) -> None:
     with served(tmp_path / "data") as network:
-        assert firing(network) == []
+        assert find_firing(network.data) == []
         said = succeeded("doctor", "--live", "--data", network.data, *QUICK)
         assert said.startswith("0 alerts would fire, 23 are quiet\n")
         assert "not evaluated, for lack of 6 hours of posts: PostroadSloAvailability, PostroadSloPostLatency\n" in said
@@ -61,14 +24,14 @@ def test_a_healthy_network_fires_nothing(tmp_path: Path) -> None:
 @pytest.mark.req("O4")
 def test_a_guesser_is_noticed(tmp_path: Path) -> None:
     with served(tmp_path / "data") as network, guessing(network.url):
-        assert firing(network, "--seconds", "2") == ["PostroadGuessing"]
+        assert find_firing(network.data, "--seconds", "2") == ["PostroadGuessing"]
 
 
 @pytest.mark.req("O4")
 def test_a_disk_that_is_nearly_full_is_named_with_its_runbook(tmp_path: Path) -> None:
     least = int(shutil.disk_usage(tmp_path).free * 0.7)
     with served(tmp_path / "data", "--set", f"least_free_bytes={least}") as network:
-        assert firing(network) == ["PostroadDiskLow"]
+        assert find_firing(network.data) == ["PostroadDiskLow"]
         done = postroad("doctor", "--live", "--data", network.data, *QUICK)
     assert "PostroadDiskLow (page, sent after 10m): The journal's disk is nearly full" in done.stdout
     assert "  docs/runbooks/PostroadDiskLow.md\n" in done.stdout
@@ -78,9 +41,9 @@ def test_a_disk_that_is_nearly_full_is_named_with_its_runbook(tmp_path: Path) ->
 def test_a_server_that_was_killed_is_down(tmp_path: Path) -> None:
     with served(tmp_path / "data") as network:
         network.end(signal.SIGKILL)
-        assert firing(network) == ["PostroadDown"]
+        assert find_firing(network.data) == ["PostroadDown"]
     (network.data / "metrics-url").unlink()  # as after a clean stop
-    assert firing(network) == ["PostroadDown"]
+    assert find_firing(network.data) == ["PostroadDown"]
 
 
 def test_what_is_missing_is_said(tmp_path: Path) -> None:

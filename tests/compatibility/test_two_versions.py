@@ -13,15 +13,15 @@ from random import Random
 
 import pytest
 
-from postroad.client import Client
-from postroad.errors import PostroadError
+from postroad.client import Client, PostResult, message, text_of
+from postroad.errors import PostroadError, Refused
 from postroad.testing.http_client import ClientConnection
 from postroad.testing.server import ServerProcess
 from tests.samples.aftermath import require_whole, require_whole_in_postgres
 from tests.samples.earlier_program import EarlierProgram
 from tests.samples.enrolled_parties import enroll
 from tests.samples.server_load import RECEIVER, SENDER, Load
-from tests.waiting import eventually_async
+from tests.waiting import eventually, eventually_async
 
 SHARED = {"acceptance": "shared", "index": "postgres", "secret": "5e" * 32, "attempts_most": 10_000}
 ROUNDS = 2 * int(os.environ.get("POSTROAD_TEST_SERVER_KILLS", "1"))  # each kills both nodes once
@@ -168,3 +168,41 @@ async def test_the_previous_sdk_works_with_this_server(tmp_path: Path, earlier: 
     with server:
         printed = await asyncio.to_thread(earlier.run_python, OLD_CLIENT, server.url, keys[SENDER], keys[RECEIVER])
     assert printed.strip() == "<confirmation/> ['delivered']"
+
+
+@pytest.mark.req("O7")
+async def test_this_sdk_works_with_the_previous_server(tmp_path: Path, earlier: EarlierProgram) -> None:
+    """Clients are upgraded when their owners wish, also before the network."""
+    server = earlier.server(tmp_path / "data", {})
+    with server:
+        pass  # the previous version makes the network
+    keys = await enroll(server, SENDER, RECEIVER)
+    with server:
+        await asyncio.to_thread(exchange_with, server.url, keys[SENDER], keys[RECEIVER])
+        await asyncio.to_thread(list_batches_with, server.url, server.operator_key)
+
+
+def exchange_with(url: str, sender: str, receiver: str) -> None:
+    """Post in one call and in bulk, poll, reply, acknowledge, find and trace."""
+    with Client(url, sender) as posting, Client(url, receiver) as receiving:
+        session = posting.post(to=RECEIVER, document="<order/>", type="request", handle="H-1").session
+        [request] = receiving.poll(1, wait_s=30)
+        receiving.reply(request, "<confirmation/>")
+        [response] = posting.poll(1, wait_s=30)
+        assert response.parts[0].data == b"<confirmation/>"
+        posting.acknowledge(response)
+        answers = posting.post_many(message(to=RECEIVER, document=f"order {number}") for number in range(10))
+        assert all(isinstance(answer, PostResult) for answer in answers)
+        received = receiving.poll(10, wait_s=30)
+        assert [text_of(one) for one in received] == [f"order {number}" for number in range(10)]
+        receiving.acknowledge(*received)
+        eventually(lambda: [found["session"] for found in posting.find("H-1")] == [session])
+        [original, *_] = posting.trace(session).messages
+        assert [copy.state for copy in original.copies] == ["delivered"]
+        with pytest.raises(Refused, match=r"recipient\.unknown"):
+            posting.post(to="Acme/Suply", document="<order/>")
+
+
+def list_batches_with(url: str, key: str) -> None:
+    with Client(url, key) as network:
+        assert list(network.batches.listed()) == []

@@ -11,8 +11,8 @@ import pytest
 
 from postroad.testing.ports import free_port
 from tests.docs.printed import Printed
-from tests.docs.shell import Shell
 from tests.docs.snippets import BEFORE, RunPython, Save, Step, Type, steps_of, unrun
+from tests.samples.shell import Shell
 from tests.samples.spark import QUICK_START
 from tests.source_tree import ROOT
 

@@ -157,5 +157,7 @@ def test_every_code_path_exists(page: Path) -> None:
 
 
 def test_the_check_sees_a_missing_code_path() -> None:
-    text = "`core/model`, `core/rooms`, see `flow/network.py`, `flow/life.py`, batch_book.py and `tests/docs/shell.py`"
+    text = (
+        "`core/model`, `core/rooms`, see `flow/network.py`, `flow/life.py`, batch_book.py and `tests/samples/shell.py`"
+    )
     assert missing_code(text) == ["core/rooms", "flow/life.py", "batch_book.py"]

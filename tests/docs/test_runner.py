@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.docs.printed import Printed
-from tests.docs.shell import Shell
 from tests.docs.snippets import RunPython, Save, Type, steps_of, unrun
+from tests.samples.shell import Shell
 
 pytestmark = pytest.mark.docs
 

@@ -20,6 +20,7 @@ from postroad import __version__
 from postroad.adapters.master_keys import read_master_keys
 from postroad.bootstrap.settings import Settings, read_settings
 from postroad.testing.server import ServerProcess
+from tests.samples.prometheus import run as run_prometheus
 from tests.source_tree import ROOT
 
 DEPLOY = ROOT / "deploy"
@@ -100,6 +101,41 @@ def test_prometheus_scrapes_the_server_under_the_name_that_the_alerts_use() -> N
     listens = COMPOSE["services"]["server"]["environment"]["POSTROAD_METRICS_LISTEN"]
     assert job["job_name"] == "postroad"
     assert job["static_configs"] == [{"targets": [f"server:{listens.rpartition(':')[2]}"]}]
+
+
+def test_prometheus_alerts_the_alertmanager(tmp_path: Path) -> None:
+    """With its rules, as promtool reads them."""
+    content = COMPOSE["configs"]["prometheus"]["content"]
+    [address] = yaml.safe_load(content)["alerting"]["alertmanagers"][0]["static_configs"][0]["targets"]
+    name, _, port = address.partition(":")
+    assert [f"127.0.0.1:{port}:{port}"] == COMPOSE["services"][name]["ports"]
+    for mounted in (mount for mount in COMPOSE["services"]["prometheus"]["volumes"] if mount.startswith("./")):
+        source, target, _ = mounted.split(":")
+        shutil.copyfile(DEPLOY / source, tmp_path / Path(target).name)
+    (tmp_path / "prometheus.yml").write_text(content)
+    assert "SUCCESS" in run_prometheus("promtool", "check", "config", str(tmp_path / "prometheus.yml"))
+
+
+def test_every_file_that_is_mounted_exists() -> None:
+    mounts = [mount for service in COMPOSE["services"].values() for mount in service.get("volumes", ())]
+    files = [DEPLOY / mount.partition(":")[0] for mount in mounts if mount.startswith("./")]
+    assert [file for file in files if not file.exists()] == []
+    assert {file.name for file in files} == {"postroad.rules.yml", "alertmanager.yml", "grafana"}
+    volumes = {mount.partition(":")[0] for mount in mounts if not mount.startswith("./")}
+    assert volumes == COMPOSE["volumes"].keys()
+
+
+def test_grafana_shows_the_dashboards_from_prometheus() -> None:
+    [source] = yaml.safe_load(COMPOSE["configs"]["grafana_source"]["content"])["datasources"]
+    [provider] = yaml.safe_load(COMPOSE["configs"]["grafana_dashboards"]["content"])["providers"]
+    assert source["type"] == "prometheus"
+    assert COMPOSE["services"][urlsplit(source["url"]).hostname]["ports"] == ["127.0.0.1:9090:9090"]
+    assert f"./grafana:{provider['options']['path']}:ro" in COMPOSE["services"]["grafana"]["volumes"]
+    dashboards = [json.loads(file.read_text()) for file in (DEPLOY / "grafana").iterdir()]
+    assert len({dashboard["uid"] for dashboard in dashboards}) == 2
+    for dashboard in dashboards:
+        [variable] = [one for one in dashboard["templating"]["list"] if one["type"] == "datasource"]
+        assert variable["query"] == source["type"]  # so it selects the default source by itself
 
 
 def test_the_settings_are_consistent(tmp_path: Path) -> None:

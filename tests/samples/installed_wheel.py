@@ -1,7 +1,7 @@
 """The wheel as users have it: built from the tree, and installed where nothing is but the locked requirements.
 
-The requirements are linked from where they are installed already, so that nothing is downloaded. pip checks that they satisfy the
-wheel, since it may fetch nothing.
+``install_release`` downloads the requirements, as operators do. ``make_environment`` links or copies them from where they are
+installed already, so that nothing is downloaded; pip checks that they satisfy the wheel, since it may fetch nothing.
 """
 
 from __future__ import annotations
@@ -23,6 +23,23 @@ def build_wheel(folder: Path) -> Path:
     build_archives(folder)
     [wheel] = folder.glob("*.whl")
     return wheel
+
+
+def install_release(folder: Path, wheel: Path, lock: Path) -> Path:
+    """Install the requirements and the wheel with the commands of docs/operate/install.md; return the environment's Python."""
+    subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
+    python = folder / "bin" / "python"
+    for arguments in (["--require-hashes", "-r", str(lock)], ["--no-deps", str(wheel)]):
+        pip_install(python, *arguments)
+    return python
+
+
+def pip_install(python: Path, *arguments: str) -> None:
+    """Run the pip of an environment, without the packages of these tests."""
+    command = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", *arguments]
+    without = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    done = subprocess.run(command, env=without, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 def make_environment(folder: Path, *, copied: bool = False) -> Path:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import asyncio
 import os
+import select
 import socket
+import time
 from pathlib import Path
 
 import pytest
 
 from postroad.adapters import systemd
 from postroad.adapters.systemd import SystemdNotifier, take_listening_sockets
+from tests.waiting import eventually_async
 
 
 @pytest.fixture
@@ -81,3 +84,25 @@ async def test_without_a_service_manager_nothing_is_sent() -> None:
 
 async def test_a_service_manager_that_is_gone_stops_nothing(tmp_path: Path) -> None:
     SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}, 7).ready()
+
+
+async def test_an_event_loop_that_hangs_sends_no_sign_of_life(tmp_path: Path) -> None:
+    """systemd kills the process then, and starts it again."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiving:
+        receiving.bind(str(tmp_path / "notify"))
+        notifier = SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "40000"}, 7)
+        notifier.ready()
+        await asyncio.sleep(0)  # the first sign of life
+        assert read_all(receiving)[:2] == ["READY=1", "WATCHDOG=1"]
+        time.sleep(0.4)  # sleeps: the event loop hangs for ten intervals
+        assert read_all(receiving) == []
+        await eventually_async(lambda: read_all(receiving)[:1] == ["WATCHDOG=1"])  # the loop runs again
+        notifier.stopping()
+
+
+def read_all(receiving: socket.socket) -> list[str]:
+    """Return the states that have been sent and not been read yet."""
+    found = []
+    while select.select([receiving], [], [], 0)[0]:
+        found.append(receiving.recv(100).decode())
+    return found

@@ -207,7 +207,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "certificate_expires_timestamp_seconds",
         GAUGE,
-        "When the certificate or key of this kind that expires first does so (Unix time).",
+        "When the certificate or key of this kind that expires first does so (Unix time); without expired credentials.",
         (Label("what", ("server", "push", "as2", "credential")),),
     ),
     Metric(

@@ -11,8 +11,9 @@ from postroad.core.model.directory import Push, PushAuthentication, Role
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.subscription import Channel
 from postroad.errors import Refused
+from postroad.flow.administration import configuration, services
 from postroad.flow.administration.audit import list_audited_accesses, list_audited_changes
-from postroad.flow.administration.base import Administration
+from postroad.flow.administration.base import Administration, build_removal
 from postroad.flow.administration.key_rotation import find_keys, rotate_master, rotate_token
 from postroad.flow.administration.notifications import find_unsubscribed, save_subscription
 from postroad.flow.administration.secrets import (
@@ -20,10 +21,12 @@ from postroad.flow.administration.secrets import (
     list_secrets,
     list_service_secrets,
     place_for_organization,
+    place_for_removal,
     place_for_service,
     remove_secret,
     set_secret,
 )
+from postroad.flow.network import Network
 from postroad.flow.notifications.channels import make_unsubscribe_token, signing_secret
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.samples.subscriptions import subscription
@@ -164,3 +167,52 @@ async def test_rotations_keep_webhook_secrets_and_unsubscribe_links(running: Mem
     assert network.tokens.token(LATER, "session", "recipient") != first, "the key was rotated"
     assert signing_secret(network.tokens, wanted) == secret
     assert find_unsubscribed(network.tokens, network.directory, link) == wanted
+
+
+async def stored_names(network: Network) -> list[str]:
+    assert network.vault is not None
+    return [row.name for row in await network.vault.store.list_secrets()]
+
+
+@pytest.mark.req("O9")
+@pytest.mark.parametrize("way", ["removed", "pruned"])
+async def test_a_removed_services_secrets_are_removed(running: MemoryNetwork, way: str) -> None:
+    administration, callers = Administration(running.network, running.passwords), await people(running)
+    owner, network = callers["owner"], running.network
+    await set_secret(administration, owner, place_for_service(owner, "Acme/Inbox", "hook"), CANARY)
+    await set_secret(administration, owner, place_for_organization(owner, "Acme", "kept"), CANARY)
+    if way == "removed":
+        await services.remove(administration, owner, "Acme/Inbox", None)
+    else:
+        document = configuration.export_configuration(owner, network.directory)
+        document["organizations"]["Acme"]["services"] = {}
+        planned = await configuration.plan_configuration(administration, owner, document, prune=True)
+        await configuration.apply(administration, owner, document, prune=True, version=planned.version)
+    assert network.directory.service("Acme/Inbox") is None
+    assert [one.record.name for one in await list_secrets(network, owner, "Acme")] == ["kept"]
+    assert await stored_names(network) == ["kept"]
+
+
+@pytest.mark.req("O9", "Z5")
+async def test_an_orphaned_secret_is_removed_by_its_organization(running: MemoryNetwork) -> None:
+    """Earlier versions left the secrets of removed services behind."""
+    administration, callers = Administration(running.network, running.passwords), await people(running)
+    owner, network = callers["owner"], running.network
+    inbox = network.directory.service("Acme/Inbox")
+    assert inbox is not None
+    await set_secret(administration, owner, place_for_service(owner, "Acme/Inbox", "hook"), CANARY)
+    await network.configuration.change("test", [build_removal(inbox)])
+    [orphaned] = await list_secrets(network, owner, "Acme")
+    assert (orphaned.service, orphaned.record.service) == (None, inbox.gcid)
+    codes = {}
+    for who in ("stranger", "viewer", "operator"):
+        with pytest.raises(Refused) as refused:
+            await remove_secret(administration, callers[who], place_for_removal(callers[who], inbox.gcid, "hook"))
+        codes[who] = refused.value.code
+    assert codes == {"stranger": "not-found", "viewer": "permission.denied", "operator": "permission.denied"}
+    with pytest.raises(Refused, match="Not found"):
+        await set_secret(administration, owner, place_for_service(owner, inbox.gcid, "hook"), CANARY)
+    developer = callers["developer"]
+    await remove_secret(administration, developer, place_for_removal(developer, inbox.gcid, "HOOK"))
+    assert await list_secrets(network, owner, "Acme") == []
+    assert await stored_names(network) == []

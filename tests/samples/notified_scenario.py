@@ -81,6 +81,7 @@ class NotifiedScenario(Scenario):
             handle=self.notifications.handle,
             arrived=unused,
             leads=is_always_leader,
+            is_needed=self.notifications.is_needed,
         )
 
     @property

@@ -64,13 +64,17 @@ class NotificationService:
         self._attempts = network.metrics.counters("notifications_total")
         network.metrics.on_read(self._report_waiting)
 
+    def is_needed(self) -> bool:
+        """Whether anyone subscribes to notifications; if not, journal entries need not be read."""
+        return bool(self._network.directory.subscriptions)
+
     async def handle(self, batch: JournalBatch) -> None:
         """Add the events of a batch of entries; they are durable when this returns."""
         async with self._changing:
             state = await self._load()
             if batch.head.seq < state.seq:
                 state.seq = 0  # the journal was restored to an earlier entry
-            if self._network.directory.subscriptions:
+            if self.is_needed():
                 events = await read_events(batch.records, state, self._network)
                 state.absorb(events, self._network.directory, self._network.clock.now_us())
                 if events:

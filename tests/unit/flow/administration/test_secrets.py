@@ -28,6 +28,7 @@ from postroad.flow.administration.secrets import (
 )
 from postroad.flow.network import Network
 from postroad.flow.notifications.channels import make_unsubscribe_token, signing_secret
+from postroad.flow.registries.token_keys import TokenKeyRing
 from postroad.testing.network import MemoryNetwork, memory_network
 from tests.samples.subscriptions import subscription
 
@@ -151,8 +152,34 @@ async def test_operators_rotate_keys_and_the_audit_shows_it(running: MemoryNetwo
     keys = await find_keys(network, operator)
     assert [key.id for key in keys.token_keys][1:] == [new.id]
     assert keys.token_keys[1].from_seq is not None
-    accesses = [one.what for one in await list_audited_accesses(network, operator)]
-    assert accesses == ["token-key.rotated", "master-key.rotated"]
+    accesses = [(one.what, one.detail) for one in await list_audited_accesses(network, operator)]
+    assert [what for what, _ in accesses] == [
+        "token-key.rotated",
+        "token-key.rotating",
+        "master-key.rotated",
+        "master-key.rotating",
+    ]
+    assert accesses[0][1] == accesses[1][1] == f"the new key is {new.id}"
+
+
+@pytest.mark.req("O9")
+async def test_a_rotation_that_a_crash_interrupts_is_in_the_audit(
+    running: MemoryNetwork, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The server dies when the new key is stored, and before the end of the rotation is recorded."""
+    callers, network = await people(running), running.network
+
+    async def die(ring: TokenKeyRing) -> None:
+        raise SystemError("killed")
+
+    monkeypatch.setattr(TokenKeyRing, "advance", die)
+    with pytest.raises(SystemError):
+        await rotate_token(network, callers["operator"])
+    assert network.vault is not None
+    added = (await network.vault.store.list_token_keys())[-1]
+    [access] = await list_audited_accesses(network, callers["operator"])
+    assert (access.what, access.by) == ("token-key.rotating", "operator@network.example")
+    assert added.id in access.detail
 
 
 @pytest.mark.req("O8", "O9")

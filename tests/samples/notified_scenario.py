@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from postroad.adapters.followers.cursors import MemoryCursors
 from postroad.adapters.notifications.states import MemoryNotificationStore
+from postroad.bootstrap.followers import BATCH_BYTES
 from postroad.core.model.subscription import Subscription
 from postroad.core.notifications.digests import Notification
 from postroad.flow.followers import JournalFollower
@@ -82,6 +83,7 @@ class NotifiedScenario(Scenario):
             arrived=unused,
             leads=is_always_leader,
             is_needed=self.notifications.is_needed,
+            batch_bytes=BATCH_BYTES,
         )
 
     @property

@@ -6,11 +6,12 @@ from collections.abc import AsyncIterator
 
 import pytest
 
+from postroad.core.identity.tokens import Tokens
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Push, PushAuthentication, Role
 from postroad.core.model.ids import delivery_number
 from postroad.core.model.subscription import Channel
-from postroad.errors import Refused
+from postroad.errors import Misconfigured, Refused
 from postroad.flow.administration import configuration, services
 from postroad.flow.administration.audit import list_audited_accesses, list_audited_changes
 from postroad.flow.administration.base import Administration, build_removal
@@ -29,7 +30,9 @@ from postroad.flow.administration.secrets import (
 from postroad.flow.network import Network
 from postroad.flow.notifications.channels import make_unsubscribe_token, signing_secret
 from postroad.flow.registries.token_keys import TokenKeyRing
-from postroad.testing.network import MemoryNetwork, memory_network
+from postroad.flow.stages.expire import is_always_leader
+from postroad.testing.clocks import ManualClock
+from postroad.testing.network import MemoryNetwork, MemoryStorage, memory_network
 from tests.samples.subscriptions import subscription
 
 CANARY = "canary-31c0d9"
@@ -194,6 +197,30 @@ async def test_rotations_keep_webhook_secrets_and_unsubscribe_links(running: Mem
     assert network.tokens.token(LATER, "session", "recipient") != first, "the key was rotated"
     assert signing_secret(network.tokens, wanted) == secret
     assert find_unsubscribed(network.tokens, network.directory, link) == wanted
+
+
+@pytest.mark.req("O9")
+async def test_after_a_leak_the_first_key_can_be_replaced_when_it_is_retired() -> None:
+    """As docs/howto/keep-secrets-in-the-network.md describes it."""
+    clock, storage, other_key = ManualClock(), MemoryStorage(), b"another first key, after the leak"
+    async with memory_network(clock, storage=storage) as running:
+        network, operator = running.network, await running.enroll("operator@network.example", operator=True)
+        assert network.vault is not None
+        assert network.token_keys is not None
+        await rotate_token(network, operator)
+        tokens = Tokens(other_key)
+        replaced = TokenKeyRing(
+            network.plumbing, tokens, storage.secrets, network.vault.keys, other_key, is_always_leader, is_shared=False
+        )
+        with pytest.raises(Misconfigured, match="not the one"):
+            await replaced.load()
+        clock.advance(25 * 3_600)
+        await network.token_keys.advance()
+        assert len((await find_keys(network, operator)).token_keys) == 1
+        await replaced.load()
+        for given in (network.tokens.token(LATER, "session", "recipient"), tokens.token(LATER, "session", "recipient")):
+            assert tokens.holds(given, LATER, "session", "recipient")
+        assert tokens.secret_for("x") != network.tokens.secret_for("x")
 
 
 async def stored_names(network: Network) -> list[str]:

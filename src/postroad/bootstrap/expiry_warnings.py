@@ -39,7 +39,7 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
         try:
             await _check(network, settings, secrets, warnings)
         except Exception:
-            log.exception("expiry.failed: what expires could not be checked; trying again in an hour")
+            log.exception("credential.check_failed: what expires could not be checked; trying again in an hour")
         await asyncio.sleep(EVERY_S)
 
 

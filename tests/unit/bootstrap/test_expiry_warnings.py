@@ -73,4 +73,4 @@ async def test_an_unexpected_error_is_logged_and_the_check_continues(
     with caplog.at_level(logging.WARNING):
         async with checking([5], tmp_path, DefectiveSecrets(2)):
             await eventually_async(lambda: "credential.expires: key 'key 0'" in caplog.text, why="it does not continue")
-    assert caplog.text.count("expiry.failed: ") == 2
+    assert caplog.text.count("credential.check_failed: ") == 2

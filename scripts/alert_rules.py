@@ -52,7 +52,7 @@ def _level(metric: str, loud: float, quiet: float, **others: float) -> tuple[Any
 
 
 HOUR_S, DAY_S = 3_600, 86_400
-EXPIRES = 'postroad_certificate_expires_timestamp_seconds{what="server"}'
+EXPIRES = 'postroad_certificate_expires_timestamp_seconds{what="%s"}'
 WAITING = 'postroad_notifications_waiting{channel="%s"}'
 SENT = 'postroad_notifications_total{channel="%s",result="sent"}'
 PUSHED = 'postroad_push_attempts_total{result="%s"}'
@@ -93,8 +93,14 @@ CASES: tuple[AlertCase, ...] = (
     AlertCase("PostroadNoLeader", *_level("postroad_leader", 0, 1), labels=NETWORK),
     AlertCase("PostroadBatchStuck", *_level("postroad_oldest_open_batch_seconds", 3 * DAY_S, DAY_S), labels=NETWORK),
     AlertCase("PostroadBatchSuspended", *_level('postroad_batches{state="suspended"}', 1, 0), labels=NETWORK),
-    AlertCase("PostroadCertificateSoon", *_level(EXPIRES, 10 * DAY_S, 20 * DAY_S), labels=NODE | {"what": "server"}),
-    AlertCase("PostroadCertificateNow", *_level(EXPIRES, DAY_S, 10 * DAY_S), labels=NODE | {"what": "server"}),
+    AlertCase(
+        "PostroadCertificateSoon", *_level(EXPIRES % "server", 10 * DAY_S, 20 * DAY_S), labels=NODE | {"what": "server"}
+    ),
+    AlertCase(
+        "PostroadCertificateNow",
+        *_level(EXPIRES % "server", DAY_S, 10 * DAY_S, **{EXPIRES % "credential": DAY_S}),
+        labels=NODE | {"what": "server"},
+    ),
     AlertCase(
         "PostroadLoopLag",
         _buckets("postroad_loop_lag_seconds", "0.5", "1.0", 0.05),

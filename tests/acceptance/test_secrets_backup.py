@@ -89,8 +89,9 @@ async def set_secret(running: RunningNetwork, text: str) -> None:
 
 
 async def rotate(running: RunningNetwork) -> list[StoredTokenKey]:
-    assert running.network.token_keys is not None
-    await running.network.token_keys.rotate()
+    ring = running.network.token_keys
+    assert ring is not None
+    await ring.rotate(await ring.make_key())
     return token_keys(running)
 
 

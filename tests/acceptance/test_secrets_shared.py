@@ -177,9 +177,9 @@ async def test_both_nodes_follow_a_rotation_of_the_token_key(
     ):
         await configured(first, second, MYBIZ)
         early = await polled(first)
-        await ring_of(second).rotate()
+        await ring_of(second).rotate(await ring_of(second).make_key())
         with pytest.raises(Refused, match="in progress"):
-            await ring_of(first).rotate()
+            await ring_of(first).make_key()
         made: list[Delivered] = []
 
         async def is_done() -> bool:

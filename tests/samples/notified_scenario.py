@@ -7,6 +7,7 @@ from typing import Any, Self
 
 from postroad.adapters.followers.cursors import MemoryCursors
 from postroad.adapters.notifications.states import MemoryNotificationStore
+from postroad.bootstrap.followers import BATCH_BYTES
 from postroad.core.model.subscription import Subscription
 from postroad.core.notifications.digests import Notification
 from postroad.flow.followers import JournalFollower
@@ -54,7 +55,7 @@ class NotifiedScenario(Scenario):
         super().__init__(clock=self.manual, **how)
         self.channels: NotificationChannels | RecordingChannels = RecordingChannels()
         self.store, self.cursors = MemoryNotificationStore(), MemoryCursors()
-        self._sources = sources
+        self.sources = sources
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
@@ -71,7 +72,7 @@ class NotifiedScenario(Scenario):
 
     def start_notifications(self) -> None:
         """Start as a node does, with what is stored; the second time it is a restart."""
-        sources = build_network_sources(self.network) if self._sources is None else self._sources
+        sources = build_network_sources(self.network) if self.sources is None else self.sources
         self.notifications = NotificationService(self.network, self.store, self.channels, sources, is_always_leader)
         self.network.notifications.serve(self.notifications)
         self.follower = JournalFollower(
@@ -81,6 +82,8 @@ class NotifiedScenario(Scenario):
             handle=self.notifications.handle,
             arrived=unused,
             leads=is_always_leader,
+            is_needed=self.notifications.is_needed,
+            batch_bytes=BATCH_BYTES,
         )
 
     @property

@@ -33,19 +33,31 @@ log = logging.getLogger(__name__)
 
 
 async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets) -> None:
-    """Check once an hour until cancelled."""
+    """Check once an hour until cancelled; an error is logged, and the next check is made in an hour."""
     warnings = Warnings()
     while True:
-        await prepare_all(network.directory, secrets)
-        things = await asyncio.to_thread(lambda: list_expiring_by_kind(network.directory, settings, secrets))
-        for kind, expiring in things.items():
-            soonest_us = min((thing.expires_at_us for thing in expiring), default=0)
-            network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(
-                soonest_us / 1_000_000 if soonest_us else NEVER
-            )
-        for line in warnings.due(chain.from_iterable(things.values()), network.clock.now_us()):
-            log.warning("credential.expires: %s", line)
+        try:
+            await _check(network, settings, secrets, warnings)
+        except Exception:
+            log.exception("credential.check_failed: what expires could not be checked; trying again in an hour")
         await asyncio.sleep(EVERY_S)
+
+
+async def _check(network: Network, settings: Settings, secrets: Secrets, warnings: Warnings) -> None:
+    """Set the metrics, and log the warnings that have become due."""
+    await prepare_all(network.directory, secrets)
+    things = await asyncio.to_thread(lambda: list_expiring_by_kind(network.directory, settings, secrets))
+    now_us = network.clock.now_us()
+    for kind, expiring in things.items():
+        network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(_soonest_s(expiring, now_us))
+    for line in warnings.due(chain.from_iterable(things.values()), now_us):
+        log.warning("credential.expires: %s", line)
+
+
+def _soonest_s(expiring: Iterable[Expiring], now_us: int) -> float:
+    """Return when the first thing expires, in Unix seconds; expired credentials do not count, since they may stay unused."""
+    times = [one.expires_at_us for one in expiring if one.expires_at_us > now_us or not one.is_credential]
+    return min(times) / 1_000_000 if times else NEVER
 
 
 async def prepare_all(directory: Directory, secrets: Secrets) -> None:
@@ -110,7 +122,7 @@ def _push_certificate(service: Service, reference: str, secrets: Secrets) -> Ite
         if reference.startswith(STORED):
             expires_at_us = chain_expires_at_us(secrets.secret(service, reference).encode())
             if expires_at_us is not None:
-                yield Expiring(what, expires_at_us)
+                yield Expiring(what, expires_at_us, service.organization)
             return
         path = secrets.file(service, reference)
     except Misconfigured:  # pushes fail with this error, and report it

@@ -17,6 +17,9 @@ from postroad.flow.followers import CommitSignal, JournalFollower
 from postroad.ports import FollowerCursors, Journal, JournalBatch
 
 CURSORS_FOLDER = "followers"
+BATCH_BYTES = (
+    128 << 10
+)  # a journal in files is read and hashed on the event loop, which 1 MiB would block for up to 26 ms
 LOOK_AGAIN_S = 5.0  # a node that becomes leader notices it without a commit
 
 
@@ -67,12 +70,23 @@ def start_follower(
     settings: Settings,
     store: FollowedStore,
     stack: AsyncExitStack,
+    is_needed: Callable[[], bool] = lambda: True,
 ) -> None:
-    """Follow the journal until the stack is closed; ``handle`` receives each batch of new entries on the leader."""
+    """Follow the journal until the stack is closed; ``handle`` receives each batch of new entries on the leader.
+
+    Entries are skipped while ``is_needed`` returns False.
+    """
     signal = CommitSignal(look_again_s=LOOK_AGAIN_S if settings.acceptance == "shared" else None)
     store.commits.add(signal.notify)
     follower = JournalFollower(
-        name, store.journal, store.cursors, handle=handle, arrived=signal.arrived, leads=store.leads
+        name,
+        store.journal,
+        store.cursors,
+        handle=handle,
+        arrived=signal.arrived,
+        leads=store.leads,
+        is_needed=is_needed,
+        batch_bytes=BATCH_BYTES,
     )
     task = asyncio.get_running_loop().create_task(follower.run(), name=f"follower {name}")
     stack.push_async_callback(_stop, task)

@@ -54,7 +54,7 @@ async def start_notifications(
     service = NotificationService(network, states, channels, sources, store.leads)
     stack.push_async_callback(service.close)
     network.notifications.serve(service)
-    start_follower(FOLLOWER, service.handle, settings, store, stack)
+    start_follower(FOLLOWER, service.handle, settings, store, stack, service.is_needed)
     task = asyncio.get_running_loop().create_task(service.run(), name="notifications")
     stack.push_async_callback(_stop, task)
     return service

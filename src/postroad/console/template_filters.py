@@ -21,6 +21,10 @@ ACCESSES = {
     "explanation.read": "read the explanation of a route",
     "login.failed": "failed to log in",
     "push.tried": "triggered a push",
+    "token-key.rotating": "began to rotate the key of delivery tokens",
+    "token-key.rotated": "rotated the key of delivery tokens",
+    "master-key.rotating": "began to rotate the master key",
+    "master-key.rotated": "rotated the master key",
     "certificate.conflict": "registered a certificate that another service uses",
 }
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))

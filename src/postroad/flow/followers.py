@@ -56,6 +56,7 @@ class JournalFollower:
 
     ``handle`` receives each batch of entries; the cursor is saved after it returns, so a crash repeats at most one batch.
     ``arrived`` returns when there may be new entries. ``leads`` returns False while another node does this work.
+    While ``is_needed`` returns False, entries are skipped without being read.
     """
 
     def __init__(
@@ -67,6 +68,8 @@ class JournalFollower:
         handle: Callable[[JournalBatch], Awaitable[None]],
         arrived: Callable[[], Awaitable[None]],
         leads: Callable[[], Awaitable[bool]],
+        is_needed: Callable[[], bool] = lambda: True,
+        batch_bytes: int = BATCH_BYTES,
         try_again_s: float = TRY_AGAIN_S,
     ) -> None:
         self.name = name
@@ -75,6 +78,8 @@ class JournalFollower:
         self._handle = handle
         self._arrived = arrived
         self._leads = leads
+        self._is_needed = is_needed
+        self._batch_bytes = batch_bytes
         self._try_again_s = try_again_s
         self._verified: JournalHead | None = None  # a cursor that the journal contains
         self._stopped_by = ""
@@ -106,14 +111,24 @@ class JournalFollower:
         """
         if not await self._leads():
             return None
-        cursor = await self._load_cursor()
-        while (batch := await self._journal.read(cursor.seq, BATCH_BYTES)).records:
+        cursor = await self._skip(await self._load_cursor())
+        while (batch := await self._journal.read(cursor.seq, self._batch_bytes)).records:
             await self._handle(batch)
-            cursor = batch.head
-            await self._save_cursor(cursor)
+            await self._save_cursor(batch.head)
             if not await self._leads():
                 return None
+            cursor = await self._skip(batch.head)
         return cursor
+
+    async def _skip(self, cursor: JournalHead) -> JournalHead:
+        """Return the cursor, which is moved to the end of the journal if no one needs its entries."""
+        if self._is_needed():
+            return cursor
+        head = await self._journal.head()
+        if self._is_needed() or head == cursor:  # it may have become needed meanwhile
+            return cursor
+        await self._save_cursor(head)
+        return head
 
     async def _load_cursor(self) -> JournalHead:
         cursor = await self._cursors.load(self.name)

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
+from postroad.adapters.journal.segments.files import RealFiles
 from postroad.adapters.notifications.states import (
     FileNotificationStore,
     MemoryNotificationStore,
@@ -26,6 +29,15 @@ async def test_a_file(tmp_path: Path) -> None:
     await check_contract(FileNotificationStore(file))
     assert await FileNotificationStore(file).load() == DOCUMENT
     assert [found.name for found in file.parent.iterdir()] == [file.name]
+
+
+async def test_a_file_is_durable_with_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The folder is synced after the new file has its name, so a power cut does not bring the old one back."""
+    file, synced = tmp_path / "notifications.json", []
+    monkeypatch.setattr(RealFiles, "sync_directory", lambda files, path: synced.append((path, file.read_bytes())))
+    await FileNotificationStore(file).save(b"first")
+    await FileNotificationStore(file).save(DOCUMENT)
+    assert synced == [(tmp_path, b"first"), (tmp_path, DOCUMENT)]
 
 
 async def test_postgresql(postgres_database: str) -> None:

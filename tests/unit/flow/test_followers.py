@@ -38,7 +38,7 @@ class Node:
     """A follower on one journal, with its signal."""
 
     def __init__(self, journal: MemoryJournal, cursors: MemoryCursors, task: Task) -> None:
-        self.leading = True
+        self.leading = self.needed = True
         self.signal = CommitSignal(patience_s=0.0, look_again_s=None)
         self.follower = JournalFollower(
             "traces",
@@ -47,6 +47,7 @@ class Node:
             handle=task.handle,
             arrived=self.signal.arrived,
             leads=self._leads,
+            is_needed=lambda: self.needed,
             try_again_s=0.0,
         )
 
@@ -78,6 +79,33 @@ async def test_a_new_follower_begins_at_the_end() -> None:
     await append(journal, [b"3"])
     await Node(journal, cursors, task).follower.catch_up()  # after a restart
     assert task.handled == [3]
+
+
+async def test_entries_are_skipped_without_being_read_while_no_one_needs_them() -> None:
+    journal, cursors, task = CountingJournal(), MemoryCursors(), Task()
+    node = Node(journal, cursors, task)
+    await node.follower.catch_up()
+    node.needed = False
+    await append(journal, *[[b"unneeded"]] * 50)
+    assert await node.follower.catch_up() == await journal.head() == await cursors.load("traces")
+    assert (task.handled, journal.records) == ([], 0)
+    node.needed = True
+    await append(journal, [b"51"])
+    await node.follower.catch_up()
+    assert (task.handled, journal.records) == ([51], 1)
+
+
+class CountingJournal(MemoryJournal):
+    """Counts the records that are read."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.records = 0
+
+    async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
+        batch = await super().read(after_seq, limit_bytes)
+        self.records += len(batch.records)
+        return batch
 
 
 async def test_a_crash_repeats_one_batch_at_most() -> None:

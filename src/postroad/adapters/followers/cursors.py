@@ -6,6 +6,7 @@ a batch is handled again.
 
 from __future__ import annotations
 
+import asyncio
 from pathlib import Path
 
 from postroad.adapters.journal.postgres_connections import ConnectionPool
@@ -26,7 +27,7 @@ class FileCursors:
 
     async def load(self, name: str) -> JournalHead | None:
         try:
-            return self._read(self._folder / f"{name}{SUFFIX}")
+            return await asyncio.to_thread(self._read, self._folder / f"{name}{SUFFIX}")
         except FileNotFoundError:
             return None
 
@@ -34,6 +35,9 @@ class FileCursors:
         return {file.name.removesuffix(SUFFIX): self._read(file) for file in sorted(self._folder.glob(f"*{SUFFIX}"))}
 
     async def save(self, name: str, head: JournalHead) -> None:
+        await asyncio.to_thread(self._replace, name, head)
+
+    def _replace(self, name: str, head: JournalHead) -> None:
         self._folder.mkdir(parents=True, exist_ok=True, mode=0o750)
         new = self._folder / f"{name}{SUFFIX}.new"
         new.write_text(f"{head.seq}:{head.chain.hex()}\n")

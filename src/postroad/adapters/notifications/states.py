@@ -11,6 +11,7 @@ from pathlib import Path
 
 from postroad.adapters.journal.postgres_connections import ConnectionPool
 from postroad.adapters.journal.postgres_schema import load_named_statements, migrate
+from postroad.adapters.journal.segments.files import RealFiles
 
 PACKAGE = "postroad.adapters.notifications"
 SQL = load_named_statements(PACKAGE, "states.sql")
@@ -39,6 +40,7 @@ class FileNotificationStore:
             file.flush()
             os.fsync(file.fileno())
         new.replace(self._file)
+        RealFiles().sync_directory(self._file.parent)  # or a power cut could bring the old document back
 
     async def close(self) -> None:
         """Does nothing; no file stays open."""

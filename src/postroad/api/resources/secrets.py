@@ -101,8 +101,8 @@ async def set_service_secret(
 
 @router.delete(SERVICE_SECRETS + "/{name}", status_code=204)
 async def remove_service_secret(api: Api, caller: Asking, service: str, name: str) -> Response:
-    """Remove a secret of a service."""
-    await secrets.remove_secret(api.administration, caller, secrets.place_for_service(caller, service, name))
+    """Remove a secret of a service; of a service that does not exist any more by its GCID."""
+    await secrets.remove_secret(api.administration, caller, secrets.place_for_removal(caller, service, name))
     return empty_answer()
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from starlette.requests import Request
 from starlette.responses import Response
 
 from postroad.console.context import caller_of, console_of
 from postroad.console.page_guards import Form, member_form, member_page, read_form, redirect, render_page
+from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.errors import Refused
 from postroad.flow.administration import secrets
@@ -36,14 +39,18 @@ async def set_secret(request: Request) -> Response:
 
 async def remove_secret(request: Request) -> Response:
     console, form = console_of(request), await read_form(request)
-    await secrets.remove_secret(console.administration, caller_of(request), _place(request, form))
+    await secrets.remove_secret(
+        console.administration, caller_of(request), _place(request, form, secrets.place_for_removal)
+    )
     return redirect(HERE, f"secret:{form.get('name', '')} was removed.")
 
 
-def _place(request: Request, form: Form) -> Place:
+def _place(
+    request: Request, form: Form, of_service: Callable[[Caller, str, str], Place] = secrets.place_for_service
+) -> Place:
     caller, name, service = caller_of(request), form.get("name", "").strip(), form.get("service", "")
     if service:
-        return secrets.place_for_service(caller, service, name)
+        return of_service(caller, service, name)
     return secrets.place_for_organization(caller, caller.organization, name)
 
 

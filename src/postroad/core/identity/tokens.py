@@ -2,8 +2,8 @@
 
 Rules: a token is derived from a key, so neither journal nor index stores a secret. A token for a receiver that must not
 recognise the message contains the pseudonym of the delivery's number instead of the number. Keys can be rotated: the number of a
-delivery determines its key, so a delivery keeps its token. Pseudonyms, form proofs and ``secret_for`` always come from the
-network's first key, because parties have stored what they were shown: pseudonyms, webhook secrets and unsubscribe links.
+delivery determines its key, so a delivery keeps its token. Pseudonyms, form proofs and ``secret_for`` (webhook secrets,
+unsubscribe links, console logins) always come from the network's first key, because parties have stored what they were shown.
 """
 
 from __future__ import annotations

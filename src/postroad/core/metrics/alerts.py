@@ -20,6 +20,7 @@ SYNC_S, LAG_S = 0.1, 0.5
 LATE_S, BEHIND_S, OLD_S = 60, 30, 3_600
 BACKUP_S, VERIFY_S = 26 * 3_600, 8 * DAY_S
 LETTERS, GUESSES, KILLS, PUSHES = 20, 500, 5, 20
+CERTIFICATES, CREDENTIAL = ("server", "push", "as2"), "credential"  # what expires; owners are notified of credentials
 
 
 class Alert(NamedTuple):
@@ -75,9 +76,13 @@ def _burns(objective: str) -> str:
     return f"postroad:slo_{objective}:burn_1h > 10 and postroad:slo_{objective}:burn_6h > 2"
 
 
-def _certificate_within(days: int) -> Callable[[MetricReadings], bool]:
+def _expires_within(days: int, *kinds: str) -> Callable[[MetricReadings], bool]:
+    """Return whether something of these kinds expires soon, or has expired."""
+
     def is_near(page: MetricReadings) -> bool:
-        ends = page.all_of("postroad_certificate_expires_timestamp_seconds")
+        ends = [
+            end for kind in kinds for end in page.all_of("postroad_certificate_expires_timestamp_seconds", what=kind)
+        ]
         return any(end - page.now_s < days * DAY_S for end in ends)
 
     return is_near
@@ -239,15 +244,15 @@ ALERTS: tuple[Alert, ...] = (
         "1h",
         TICKET,
         "A certificate or key expires within 14 days.",
-        _certificate_within(14),
+        _expires_within(14, *CERTIFICATES, CREDENTIAL),
     ),
     Alert(
         "PostroadCertificateNow",
-        f"postroad_certificate_expires_timestamp_seconds - time() < {2 * DAY_S}",
+        f'postroad_certificate_expires_timestamp_seconds{{what!="{CREDENTIAL}"}} - time() < {2 * DAY_S}',
         "1h",
         PAGE,
-        "A certificate or key expires within 2 days, or has expired.",
-        _certificate_within(2),
+        "A certificate of the server, for pushes or AS2 expires within 2 days, or has expired.",
+        _expires_within(2, *CERTIFICATES),
     ),
     Alert(
         "PostroadLoopLag",

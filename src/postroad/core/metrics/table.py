@@ -207,7 +207,7 @@ METRICS: tuple[Metric, ...] = (
     Metric(
         "certificate_expires_timestamp_seconds",
         GAUGE,
-        "First expiry of a certificate or key of this kind (Unix time).",
+        "First expiry of a certificate or key of this kind (Unix time); without expired credentials.",
         (Label("what", ("server", "push", "as2", "credential")),),
     ),
     Metric(

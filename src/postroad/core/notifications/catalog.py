@@ -58,7 +58,9 @@ EVENTS: tuple[EventKind, ...] = (
         severity=Severity.WARNING,
         audience=_ORGANIZATION,
         title="Pushes are paused",
-        meaning="The circuit breaker of an endpoint is open: most of the latest pushes failed, and one is tried each minute.",
+        meaning="The circuit breaker of an endpoint is open: most of the latest pushes failed, and one is tried each minute. "
+        "With acceptance shared, each node has its own breakers, and only those of the leading node are reported; `push.failing` "
+        "counts the pushes of all nodes.",
         advice="Check the endpoint of the service. Pushing continues by itself when a push succeeds.",
         page="/services",
         recovers=True,

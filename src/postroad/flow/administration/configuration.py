@@ -42,7 +42,9 @@ from postroad.flow.administration.base import (
 )
 from postroad.flow.administration.bindings import check_program
 from postroad.flow.administration.confirmations import find_owner_errors
+from postroad.flow.administration.secrets import remove_secrets_of
 from postroad.flow.administration.services import find_new_push_errors
+from postroad.flow.concurrency.commit import run_to_completion
 from postroad.flow.registries.bindings import BindingRegistry
 from postroad.flow.registries.configuration import DirectoryChange, build_save
 
@@ -92,13 +94,21 @@ async def apply(
         if carried_out.version != version:
             raise Refused("version.conflict", "Objects of this plan have changed; plan again, review, and apply")
         try:
-            await administration.carry_out(
-                caller.name, partial(_changes, carried_out, administration, planned_on), "configuration applied"
-            )
+            await run_to_completion(_carry_out(administration, caller.name, carried_out, planned_on))
         except _PlannedOnAnother:
             continue
         return carried_out
     raise Unavailable("network.unavailable", "The configuration of the network keeps changing; apply it again")
+
+
+async def _carry_out(
+    administration: Administration, by: str, carried_out: ConfigurationPlan, planned_on: Directory
+) -> None:
+    """Store the changes; the secrets of removed services are removed after them."""
+    decide = partial(_changes, carried_out, administration, planned_on)
+    await administration.carry_out(by, decide, "configuration applied")
+    gone = [step.key for step in carried_out.steps if step.kind == "service" and step.value is None]
+    await remove_secrets_of(administration, by, [planned_on.services[gcid] for gcid in gone])
 
 
 class _PlannedOnAnother(Exception):

@@ -1,7 +1,8 @@
 """Rotation of the keys of the network: the master key, and the key of delivery tokens.
 
 Rules: only operators rotate keys. Nothing stops meanwhile, and an interrupted rotation is continued by repeating the command.
-The journal records who rotated which key.
+The journal records who rotates which key before anything is changed, and once more when it is done; so a crash between leaves the
+first entry.
 """
 
 from __future__ import annotations
@@ -45,6 +46,9 @@ async def rotate_master(network: Network, caller: Caller) -> int:
 
 async def _rotate_master(network: Network, caller: Caller) -> int:
     keys = require_vault(network).keys
+    await _record(
+        network, caller, "master-key.rotating", f"all keys are sealed with the master key {keys.available[0]}"
+    )
     done = await keys.rotate_master()
     await _record(
         network, caller, "master-key.rotated", f"{done} keys are sealed again, with the master key {keys.available[0]}"
@@ -59,7 +63,10 @@ async def rotate_token(network: Network, caller: Caller) -> StoredTokenKey:
 
 
 async def _rotate_token(network: Network, caller: Caller) -> StoredTokenKey:
-    key = await _require_ring(network).rotate()
+    ring = _require_ring(network)
+    new = await ring.make_key()
+    await _record(network, caller, "token-key.rotating", f"the new key is {new.id}")
+    key = await ring.rotate(new)
     await _record(network, caller, "token-key.rotated", f"the new key is {key.id}")
     return key
 

@@ -6,8 +6,10 @@ operator acts only for an organization without an owner, since a secret lets the
 
 from __future__ import annotations
 
+import logging
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import NamedTuple
 
 from postroad.core.configuration.shapes import SECRET_NAME
@@ -15,7 +17,7 @@ from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role, Service
 from postroad.core.model.secret_entries import SECRET, SecretRecord, secret_key
 from postroad.core.model.snapshot import Directory
-from postroad.errors import Refused
+from postroad.errors import Refused, Unavailable
 from postroad.flow.administration.base import (
     Administration,
     find_visible_service,
@@ -33,6 +35,8 @@ from postroad.flow.registries.secret_vault import SecretVault
 MAX_SECRETS = 100  # of one organization, with those of its services
 MAX_SECRET_BYTES = 65_536
 NO_MASTER_KEY = "This network stores no secrets, because its operator has not set a master key; contact the operator"
+
+log = logging.getLogger(__name__)
 
 Place = Callable[[Directory], Scope]  # where a secret is stored, if the caller may change it; raises Refused
 
@@ -91,6 +95,31 @@ def place_for_service(caller: Caller, named: str, name: str) -> Place:
     return find_place
 
 
+def place_for_removal(caller: Caller, named: str, name: str) -> Place:
+    """Return the place of a secret of a service, also if the service has been removed; ``named`` is then its GCID."""
+    of_service = place_for_service(caller, named, name)
+
+    def find_place(directory: Directory) -> Scope:
+        orphaned = _find_orphaned(caller, directory, named, name)
+        if orphaned is None:
+            return of_service(directory)
+        owner = require_organization(caller, directory, orphaned.organization, Role.DEVELOPER).name
+        check_owner_only(caller, directory, owner)
+        return orphaned.organization, orphaned.service, orphaned.name
+
+    return find_place
+
+
+def _find_orphaned(caller: Caller, directory: Directory, gcid: str, name: str) -> SecretRecord | None:
+    """Return the secret of a removed service of the caller's organization; of any organization for operators."""
+    if not gcid or directory.service(gcid) is not None:
+        return None
+    records = (
+        directory.secrets.values() if caller.operator else directory.secrets.of(caller.organization.casefold()).values()
+    )
+    return next((one for one in records if one.service == gcid and one.name.casefold() == name.casefold()), None)
+
+
 async def set_secret(
     administration: Administration, caller: Caller, place: Place, text: str, seen: int | None = None
 ) -> ListedSecret:
@@ -123,6 +152,30 @@ async def remove_secret(administration: Administration, caller: Caller, place: P
             raise not_found()
 
     await vault.remove(caller.name, scope, check)
+
+
+async def remove_secrets_of(administration: Administration, by: str, removed: Iterable[Service]) -> None:
+    """Remove the secrets of services that have been removed. Owners can remove those that cannot be removed now."""
+    network = administration.network
+    gone = {one.gcid: one.organization for one in removed}
+    listed = [
+        one for owner in sorted(set(gone.values())) for one in network.directory.secrets.of(owner.casefold()).values()
+    ]
+    if network.vault is None:
+        return
+    for record in (one for one in listed if one.service in gone):
+        scope = (record.organization, record.service, record.name)
+        try:
+            await network.vault.remove(by, scope, partial(_check_orphaned, scope))
+        except (Refused, Unavailable) as error:
+            log.warning(
+                "secrets.left: secret:%s of the removed service %s is left: %s", record.name, record.service, error
+            )
+
+
+def _check_orphaned(scope: Scope, directory: Directory) -> None:
+    if scope[1] in directory.services or directory.secret(*scope) is None:
+        raise not_found()
 
 
 async def _list(network: Network, organization: str) -> list[ListedSecret]:

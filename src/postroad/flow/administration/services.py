@@ -29,6 +29,8 @@ from postroad.flow.administration.base import (
     require_organization,
     require_service,
 )
+from postroad.flow.administration.secrets import remove_secrets_of
+from postroad.flow.concurrency.commit import run_to_completion
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import DirectoryChange, build_save
 
@@ -89,7 +91,12 @@ async def replace_service(
 
 
 async def remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
-    """Remove the service with its credentials, rules, assets, bindings, provisionings and cookies."""
+    """Remove the service with its credentials, rules, assets, bindings, provisionings, cookies and secrets."""
+    await run_to_completion(_remove(administration, caller, named, seen_version))
+
+
+async def _remove(administration: Administration, caller: Caller, named: str, seen_version: int | None) -> None:
+    removed: list[Service] = []
 
     def decide(directory: Directory) -> list[DirectoryChange]:
         service = _changeable(caller, directory, named)
@@ -105,6 +112,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
             *administration.network.bindings.concerning(service.gcid),
             *directory.attachments_to({service.gcid}),
         )
+        removed[:] = [service]
         return [
             build_removal(service, seen_version),
             *map(build_removal, owned),
@@ -112,6 +120,7 @@ async def remove(administration: Administration, caller: Caller, named: str, see
         ]
 
     await administration.carry_out(caller.name, decide, "service removed")
+    await remove_secrets_of(administration, caller.name, removed)
 
 
 async def change_organization(

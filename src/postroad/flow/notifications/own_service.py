@@ -20,7 +20,11 @@ def find_own_service(directory: Directory) -> Service | None:
 
 
 async def ensure_notification_service(network: Network) -> Service:
-    """Return the service, which is created if it does not exist yet."""
+    """Return the service, which is created if it does not exist yet.
+
+    Raises Refused if its organization has members: notifications must not be sent in the name of a member.
+    """
+    _check_no_members(network.directory)
     found = find_own_service(network.directory)
     if found is not None:
         return found
@@ -42,3 +46,12 @@ async def ensure_notification_service(network: Network) -> Service:
         await network.wait_until_indexed()
         await network.configuration.load()
     return find_own_service(network.directory) or service
+
+
+def _check_no_members(directory: Directory) -> None:
+    if directory.people_of(OWN_ORGANIZATION):
+        raise Refused(
+            "name.taken",
+            f"The organization {OWN_ORGANIZATION}, which sends the network's notifications as messages, has members; choose "
+            "another channel, or ask the operators to remove the members",
+        )

@@ -57,6 +57,8 @@ class NotificationService:
         self._leads = leads
         self._state: NotificationState | None = None  # None: another node may have changed it
         self._saved = b""
+        self._is_changed = False  # since it was saved, or it may be
+        self._failing: list[Condition] | None = None  # the failing pushes that the state knows; None: see the state
         self._check_at_us: dict[int, int] = {}  # by source
         self._sending: dict[str, asyncio.Task[None]] = {}  # by subscription
         self._slots = asyncio.Semaphore(CHANNELS_TOGETHER)
@@ -64,15 +66,20 @@ class NotificationService:
         self._attempts = network.metrics.counters("notifications_total")
         network.metrics.on_read(self._report_waiting)
 
+    def is_needed(self) -> bool:
+        """Whether anyone subscribes to notifications; if not, journal entries need not be read."""
+        return bool(self._network.directory.subscriptions)
+
     async def handle(self, batch: JournalBatch) -> None:
         """Add the events of a batch of entries; they are durable when this returns."""
         async with self._changing:
             state = await self._load()
             if batch.head.seq < state.seq:
                 state.seq = 0  # the journal was restored to an earlier entry
-            if self._network.directory.subscriptions:
+            if self.is_needed():
                 events = await read_events(batch.records, state, self._network)
                 state.absorb(events, self._network.directory, self._network.clock.now_us())
+                self._is_changed = True  # a push that fails or succeeds makes no event
                 if events:
                     state.seq = batch.head.seq
                     await self._save()
@@ -91,7 +98,8 @@ class NotificationService:
     async def tick(self) -> None:
         """Check the conditions that are due for a check, make due notifications, and start to send them."""
         if not await self._leads():
-            self._state = None
+            async with self._changing:  # a batch that is being added is saved first
+                self._forget()
             return
         directory, now_us = self._network.directory, self._network.clock.now_us()
         async with self._changing:
@@ -99,15 +107,18 @@ class NotificationService:
             if not directory.subscriptions and not state.digests:
                 return
             await self._check_conditions(state, now_us)
+            known = set(state.digests)
             state.welcome(directory, now_us)
-            state.make_due(directory, now_us)
-            await self._save()
+            made = state.make_due(directory, now_us)
+            if self._is_changed or made or known != state.digests.keys():
+                await self._save()
             for key in {key for key, _ in state.find_pending(now_us)} - self._sending.keys():
                 self._sending[key] = asyncio.get_running_loop().create_task(self._send_all(key))
 
     async def _check_conditions(self, state: NotificationState, now_us: int) -> None:
-        found = list(find_failing_pushes(state, self._network.directory, now_us))
-        checked = set(PUSH_FAILING)
+        """Compare what is true now with what is known, if a source was due or other pushes fail than before."""
+        failing = list(find_failing_pushes(state, self._network.directory, now_us))
+        found, checked = list(failing), set(PUSH_FAILING)
         for number, source in enumerate(self._sources):
             if self._check_at_us.get(number, 0) <= now_us:
                 self._check_at_us[number] = now_us + int(source.every_s * 1_000_000)
@@ -115,15 +126,16 @@ class NotificationService:
                 if conditions is not None:
                     found += conditions
                     checked |= source.names
+        if checked == PUSH_FAILING and failing == self._failing:
+            return
         state.conditions, events = compare_conditions(state.conditions, found, checked, now_us)
         state.absorb(events, self._network.directory, now_us)
+        self._failing, self._is_changed = failing, True
 
     async def _send_all(self, key: str) -> None:
         """Send everything that is pending for one subscription, one after the other."""
         try:
-            now_us = self._network.clock.now_us()
-            state = await self._load()
-            for notification in [one for other, one in state.find_pending(now_us) if other == key]:
+            for notification in await self._find_pending(key):
                 subscription = self._network.directory.subscriptions.get(key)
                 if subscription is None:
                     return
@@ -136,6 +148,11 @@ class NotificationService:
             )
         finally:
             del self._sending[key]
+
+    async def _find_pending(self, key: str) -> list[Notification]:
+        async with self._changing:
+            state, now_us = await self._load(), self._network.clock.now_us()
+            return [one for other, one in state.find_pending(now_us) if other == key]
 
     async def _send(self, subscription: Subscription, notification: Notification) -> str:
         """Send one notification; an error of a channel's program is a fault like others, and tried again later."""
@@ -157,7 +174,7 @@ class NotificationService:
     async def _record(self, key: str, notification: Notification, fault: str) -> None:
         async with self._changing:
             if not await self._leads():  # the next leader sends it again, with the same id
-                self._state = None
+                self._forget()
                 return
             state, now_us = await self._load(), self._network.clock.now_us()
             digest = state.digests.get(key, {}).get(notification.event)
@@ -208,10 +225,15 @@ class NotificationService:
         await asyncio.gather(*self._sending.values(), return_exceptions=True)
 
     async def _load(self) -> NotificationState:
+        """Return the state; only while ``_changing`` is held, so that no one forgets it meanwhile."""
         if self._state is None:
             self._saved = await self._store.load() or b""
             self._state = _decode(self._saved)
         return self._state
+
+    def _forget(self) -> None:
+        """Read the state again before it is used, since another node leads and changes it."""
+        self._state, self._failing, self._is_changed = None, None, False
 
     async def _save(self) -> None:
         """Save the state if it has changed."""
@@ -219,6 +241,7 @@ class NotificationService:
         if document != self._saved:
             await self._store.save(document)
             self._saved = document
+        self._is_changed = False
 
 
 async def _find_conditions(source: ConditionSource) -> list[Condition] | None:

@@ -61,7 +61,7 @@ def list_suspensions(directory: Directory) -> Iterator[Condition]:
 
 
 async def find_paused_pushes(network: Network) -> list[Condition]:
-    """Return the services whose pushes are paused on this node."""
+    """Return the services whose pushes are paused on this node; on a shared network, other nodes have their own pauses."""
     found = []
     for service in network.directory.services.values():
         pause = network.pushes.pause(service.gcid) if service.delivery is DeliveryMode.PUSH else None

@@ -71,19 +71,26 @@ class TokenKeyRing:
         self._stored = stored
         self._tokens.adopt(ring or [TokenKey(self._base_key, 0)], announced)
 
-    async def rotate(self) -> StoredTokenKey:
-        """Begin to use a new key; tokens of the old one stay valid until their deliveries have ended."""
+    async def make_key(self) -> SealingKey:
+        """Return a new key, which is not in use yet; raises Refused while a rotation is in progress."""
+        await self._require_settled()
+        return SealingKey(self._plumbing.randomness.bytes(KEY_BYTES))
+
+    async def _require_settled(self) -> None:
         await self.load()
         if is_in_progress(self._stored):
             raise Refused(
                 "secrets.rotating",
                 "A rotation of the token key is in progress; wait until `postroad secrets keys` shows its end",
             )
+
+    async def rotate(self, new: SealingKey) -> StoredTokenKey:
+        """Begin to use a new key; tokens of the old one stay valid until their deliveries have ended."""
+        await self._require_settled()
         now_us = self._plumbing.clock.now_us()
         if not self._stored:
             base = StoredTokenKey(derive_key_id(self._base_key), b"", now_us - 1, 0, now_us - 1, 0)
             await self._store.save_token_key(base)
-        new = SealingKey(self._plumbing.randomness.bytes(KEY_BYTES))
         added = StoredTokenKey(new.id, await self._keys.wrap_token_key(new), now_us, None, None, None)
         await self._store.save_token_key(added)
         await self.advance()

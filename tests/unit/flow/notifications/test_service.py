@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from itertools import pairwise
 from typing import Any
 
@@ -9,9 +10,13 @@ import pytest
 
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Organization, OrganizationLimits
-from postroad.core.notifications.conditions import Condition
+from postroad.core.notifications.conditions import Condition, KnownCondition, compare_conditions
+from postroad.core.notifications.event import NotifiableEvent
 from postroad.core.notifications.state import decode_state, encode_state
+from postroad.flow.notifications import service as notification_service
+from postroad.flow.notifications.journal_events import read_events
 from postroad.flow.notifications.own_service import ensure_notification_service
+from postroad.flow.notifications.service import NotificationService
 from postroad.flow.notifications.sources import ConditionSource
 from postroad.testing.clocks import EPOCH_US
 from tests.samples.notified_scenario import NotifiedScenario
@@ -251,3 +256,62 @@ async def test_a_restored_journal_is_followed_from_its_new_end() -> None:
         await fail_order(scenario)
         await scenario.wait(DIGEST_S)
         assert scenario.recorded.told() == [("dead-letter", 1), ("dead-letter", 1)]
+
+
+async def test_a_node_that_stops_to_lead_does_not_save_an_empty_state(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Leadership is lost while a batch of entries is added."""
+    is_adding, may_continue, leading = asyncio.Event(), asyncio.Event(), [True]
+
+    async def read_slowly(*arguments: Any) -> list[NotifiableEvent]:
+        is_adding.set()
+        await may_continue.wait()
+        return await read_events(*arguments)
+
+    async def leads() -> bool:
+        return leading[0]
+
+    async with NotifiedScenario([]) as scenario:
+        await buyer(scenario)
+        await scenario.subscribe()
+        service = NotificationService(scenario.network, scenario.store, scenario.channels, [], leads)
+        after = (await scenario.network.journal.head()).seq
+        await fail_order(scenario)
+        monkeypatch.setattr(notification_service, "read_events", read_slowly)
+        adding = asyncio.create_task(service.handle(await scenario.network.journal.read(after)))
+        await is_adding.wait()
+        leading[0] = False
+        ticking = asyncio.create_task(service.tick())
+        await asyncio.sleep(0)  # the tick is at the lock, or has forgotten the state
+        may_continue.set()
+        await asyncio.gather(adding, ticking)
+        state = decode_state(await scenario.store.load() or b"")
+        assert state.digest("acme/ops", "dead-letter").due_at_us
+
+
+async def test_conditions_are_compared_only_when_a_source_was_due(monkeypatch: pytest.MonkeyPatch) -> None:
+    compared: list[int] = []
+
+    def compare(known: list[KnownCondition], *others: Any) -> tuple[list[KnownCondition], list[NotifiableEvent]]:
+        compared.append(scenario.manual.now_us())
+        return compare_conditions(known, *others)
+
+    async def find() -> list[Condition]:
+        return [Condition("disk.low", "", "data folder", "1 MiB is free")]
+
+    monkeypatch.setattr(notification_service, "compare_conditions", compare)
+    source = ConditionSource(names=frozenset({"disk.low"}), every_s=60.0, find=find)
+    async with NotifiedScenario([source]) as scenario:
+        await scenario.subscribe("net", "")
+        for _ in range(60):
+            await scenario.work()
+            scenario.manual.advance(5)
+        assert len(compared) == 5
+        assert scenario.recorded.told("net") == [("disk.low", 1)]
+
+
+async def test_a_members_organization_sends_no_notifications_of_the_network() -> None:
+    async with NotifiedScenario([]) as scenario:
+        await scenario.service("Network/Notifications")
+        await scenario.person("owner@network.example", "Network")
+        refused = await scenario.refusal(ensure_notification_service(scenario.network))
+        assert (refused.code, "has members" in refused.detail) == ("name.taken", True)

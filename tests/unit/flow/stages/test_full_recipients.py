@@ -29,7 +29,7 @@ async def fill(scenario: Scenario) -> None:
         await scenario.post(BUYER, SUPPLY)
 
 
-@pytest.mark.req("Z6")
+@pytest.mark.req("O5", "Z6")
 async def test_a_full_service_is_refused_until_it_has_acknowledged(scenario: Scenario) -> None:
     await fill(scenario)
     refusal = await scenario.refusal(scenario.post(BUYER, SUPPLY))

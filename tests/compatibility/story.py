@@ -307,13 +307,13 @@ async def gathered(recorded: Recorded) -> None:
         recorded.sessions[f"batch {name}"] = batch["id"]
         steering = recorded.at("developer@quay.example").batches
         if name == "released":
-            await steering.hold(batch["id"], reason="wait for the price")
-            await steering.let_go(batch["id"], reason="the price is right")
+            await steering.pause(batch["id"], reason="wait for the price")
+            await steering.resume(batch["id"], reason="the price is right")
             await steering.release(batch["id"], reason="the day is over")
             await recorded.take("Quay/inbox")
         elif name == "taken out":
             [member] = await steering.members(batch["id"])
-            await steering.take_out(batch["id"], member["delivery"], "ordered by mistake")
+            await steering.remove(batch["id"], member["delivery"], "ordered by mistake")
 
 
 async def answered(recorded: Recorded) -> bool:

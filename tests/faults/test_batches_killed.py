@@ -142,7 +142,7 @@ def live(trade: Trade, kind: str) -> None:
     """A batch in each state; the open one comes last, so that a death finds it while it is young."""
     trade.post("closed", 1)
     trade.until("closed", "open")
-    trade.steer("closed", "hold")
+    trade.steer("closed", "pause")
     for topic in STATES[1:]:
         trade.post(topic, 2 if topic == "closed" else 3)
     for topic in STATES[2:]:
@@ -172,7 +172,7 @@ def require_where_they_were(trade: Trade, kind: str) -> None:
 def go_on(trade: Trade) -> None:
     """Each to its end, with one more death among the acknowledgements."""
     trade.post("open", 1)
-    trade.steer("closed", "let_go")
+    trade.steer("closed", "resume")
     trade.steer("suspended", "resume")
     for topic in STATES[:3]:
         trade.take(topic)

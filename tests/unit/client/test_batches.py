@@ -72,11 +72,10 @@ def test_more_of_the_first_members_than_a_page_has_take_several() -> None:
 
 ACTIONS: list[tuple[str, Callable[[Any], Any]]] = [
     ("release", lambda batches: batches.release(ID, reason="why", version=3)),
-    ("hold", lambda batches: batches.hold(ID, reason="why", version=3)),
-    ("let-go", lambda batches: batches.let_go(ID, reason="why", version=3)),
+    ("pause", lambda batches: batches.pause(ID, reason="why", version=3)),
     ("resume", lambda batches: batches.resume(ID, reason="why", version=3)),
     ("drop", lambda batches: batches.drop(ID, "why", version=3)),
-    ("members/77/take-out", lambda batches: batches.take_out(ID, 77, "why", version=3)),
+    ("members/77/remove", lambda batches: batches.remove(ID, 77, "why", version=3)),
 ]
 
 
@@ -89,6 +88,11 @@ def test_every_action_says_why_and_on_which_version(action: str, act: Callable[[
         assert (request.method, request.path) == ("POST", f"/v1/batches/{ID}/{action}")
         assert msgspec.json.decode(request.body) == {"reason": "why"}
         assert dict(request.headers)["If-Match"] == '"3"'
+
+
+def test_the_old_names_of_actions_still_work() -> None:
+    for api in (Batches, AsyncBatches):
+        assert (api.hold, api.let_go, api.take_out) == (api.pause, api.resume, api.remove)
 
 
 def test_without_a_version_the_batch_is_meant_as_it_is() -> None:

@@ -20,7 +20,7 @@ from postroad.core.codecs.cms import identities_from_pem
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
 
-STEPS = ["document", "sent", "opened", "signature", "same document", "receipt", "its signature", "same MIC"]
+STEPS = ["document", "sent", "opened", "signature", "same document", "MDN", "its signature", "same MIC"]
 
 
 def run(*arguments: str | Path) -> str:
@@ -60,7 +60,8 @@ def test_a_long_name_makes_a_certificate_too() -> None:
         (),
         ("--compress", "before", "--sign", "sha1"),
         ("--compress", "after", "--encrypt", "aes128-gcm"),
-        ("--sign", "none", "--encrypt", "none", "--unsigned-receipt"),
+        ("--sign", "none", "--encrypt", "none", "--unsigned-mdn"),
+        ("--unsigned-receipt",),  # its old name
     ],
 )
 def test_a_trial_shows_every_step(how: tuple[str, ...], tmp_path: Path) -> None:

@@ -23,7 +23,9 @@ MEMBER = BatchMember(number=1, bytes=10)
 CARRY_OUT = {
     "release": lambda batch: moves.release_batch(batch, 1, "owner"),
     "pause": lambda batch: moves.pause_batch(batch, 1),
-    "resume": lambda batch: (moves.resume_batch if batch.state is BatchState.SUSPENDED else moves.unpause_batch)(batch, 1),
+    "resume": lambda batch: (moves.resume_batch if batch.state is BatchState.SUSPENDED else moves.unpause_batch)(
+        batch, 1
+    ),
     "drop": lambda batch: moves.drop_batch(batch, "why", 1),
     "remove": lambda batch: moves.remove_member(batch, MEMBER, 1),
 }

@@ -58,7 +58,7 @@ async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(
     assert request.headers["receipt-delivery-option"] == "https://net.example/as2"
     [attempted] = await at.entries(DeliveryAttempted)
     assert (attempted.status, attempted.delay_s) == (200, 600.0)
-    assert attempted.reason == "the asynchronous receipt is still to come"
+    assert attempted.reason == "waiting for the asynchronous MDN"
     assert (await at.stop(session)).state == "queued"
     await returned(at, build_partner_mdn(request))
     await at.ends(session, "delivered")

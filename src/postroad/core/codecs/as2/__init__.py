@@ -4,7 +4,7 @@ RFC 4130, 5402 (compression) and 6362 (several attachments, which are simply a m
 
 - an ``As2Identity`` is one side with its keys or certificates; ``PartnershipTerms`` are what two sides have agreed on;
 - a message has a ``Heading`` outside and **layers** around its document: signed, encrypted, compressed;
-- the ``Mic`` is the digest of what was sent; the receipt (``Mdn``) returns it with a ``Disposition``;
+- the ``Mic`` is the digest of what was sent; the MDN (``Mdn``) returns it with a ``Disposition``;
 - ``judge_mdn`` alone decides whether an MDN is a success.
 
 Sending::
@@ -16,7 +16,7 @@ Sending::
 
 Receiving::
 
-    heading = read_heading(headers)             # finds own and partner; heading.wish is the receipt that is wished for
+    heading = read_heading(headers)             # finds own and partner; heading.wish is the requested MDN
     try:
         opened = open_message(headers, body, own, partner, agreement, limits)
         disposition, mic = PROCESSED, opened.mic        # after the document is durable

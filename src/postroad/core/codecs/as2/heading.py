@@ -32,7 +32,7 @@ class Heading:
 
 
 def read_heading(headers: Headers) -> Heading:
-    """From the header fields of the HTTP request; refused with ``as2.malformed`` when no receipt could answer it either."""
+    """From the header fields of the HTTP request; refused with ``as2.malformed`` when no MDN can answer it either."""
     return heading_in(distinct_fields(headers))
 
 

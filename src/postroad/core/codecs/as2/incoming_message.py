@@ -163,7 +163,7 @@ def _unknown(kind: str) -> NoReturn:
 class OpenedMessage:
     heading: Heading
     entity: Entity  # the document, or a multipart of several, as the partner made it
-    mic: Mic  # what the receipt sends back
+    mic: Mic  # what the MDN returns
     layers: tuple[str, ...]  # the outermost first
     signer: Certificate | None
 

@@ -22,7 +22,7 @@ class MdnRequest:
     wanted: bool = False
     signed: bool = False
     digests: tuple[str, ...] = ()  # supported ones, in the sender's order
-    url: str = ""  # where to post the receipt later; "" for at once
+    url: str = ""  # where to post the MDN later; "" for at once
     unsupported: str = ""  # what is required and cannot be done, as a refusal code; "" when all can
 
     @property

@@ -21,7 +21,7 @@ class MdnOutcome(StrEnum):
     ACKNOWLEDGED = "acknowledged"
     REJECTED = "rejected"  # the partner says that it has not taken the message
     ALTERED = "altered"  # the partner took something else than was sent, or does not say what
-    UNPROVEN = "unproven"  # it is not the partner's word, or not about this message: the receipt still has to come
+    UNPROVEN = "unproven"  # it is not the partner's, or not about this message: the MDN is still missing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -47,7 +47,7 @@ def judge_mdn(mdn: Mdn, sent: SentMessage) -> MdnVerdict:
 
 
 def _doubt(mdn: Mdn, sent: SentMessage) -> str:
-    """Why the receipt may not be the partner's word on this message; "" when it is."""
+    """Why the MDN may not be the partner's, or not about this message; "" when it is."""
     if mdn.original_message_id.strip("<> ") != sent.message_id.strip("<> "):
         return f"The MDN is for another message, {mdn.original_message_id[:200]!r}"
     if not _is_named(mdn.sender, sent.recipient) or not _is_named(mdn.recipient, sent.sender):

@@ -30,7 +30,7 @@ _NOT_TAKEN = "The message was not accepted. The disposition below has the reason
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BuiltMdn:
-    headers: Fields  # of the HTTP answer, or of the request that brings the receipt later
+    headers: Fields  # of the HTTP answer, or of the request that delivers the MDN later
     body: bytes
 
 
@@ -44,7 +44,7 @@ def build_mdn(
     message_id: str,
     boundary_seed: bytes,
 ) -> BuiltMdn:
-    """The receipt for the message with this heading; ``own`` signs it. ``message_id`` is the receipt's, with its brackets."""
+    """Return the MDN for the message with this heading; ``own`` signs it. ``message_id`` is the MDN's, with its brackets."""
     content_type, body = _report(heading, disposition, mic, boundary_seed)
     if heading.wish.signed:
         head = write_head([("Content-Type", content_type)])

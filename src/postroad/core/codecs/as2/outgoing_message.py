@@ -35,7 +35,7 @@ class SentMessage:
     sender: str
     recipient: str
     mic: Mic
-    mdn_signed: bool  # whether the receipt must be
+    mdn_signed: bool  # whether the MDN must be
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -51,7 +51,7 @@ class PartnershipTerms:
     oaep: bool = False
     mdn: Literal["none", "sync", "async"] = "sync"
     mdn_signed: bool = True
-    mdn_url: str = ""  # where the partner posts asynchronous receipts to
+    mdn_url: str = ""  # where the partner posts asynchronous MDNs
     must_be_signed: bool = True
     must_be_encrypted: bool = False
     accepted_digests: tuple[str, ...] = tuple(WRITTEN)  # of the partner's signatures

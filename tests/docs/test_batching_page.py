@@ -15,7 +15,7 @@ pytestmark = pytest.mark.docs
 
 PAGE = (ROOT / "docs" / "explanation" / "batching.md").read_text()
 GUIDE = (ROOT / "docs" / "howto" / "send-in-batches.md").read_text()
-LOOKING = (ROOT / "docs" / "howto" / "look-after-batches.md").read_text()
+LOOKING = (ROOT / "docs" / "howto" / "manage-batches.md").read_text()
 OF_THE_PARTNER = {"sendsTo", "standard", "sender", "receiver", "envelope"}
 ONLY_ON_THE_PAGE = {"recovery", "persistAt"}  # what a crash leaves is no matter of setting up
 

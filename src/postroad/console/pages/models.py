@@ -103,7 +103,7 @@ async def check(request: Request) -> Response:
         validate_values(ModelPiece, parse_yaml_text((await read_form(request)).get("piece", "")))
     except InvalidForm as faulty:
         faults = faulty.faults
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def _carry_out(request: Request, wish: ModelPiece, reason: str) -> None:

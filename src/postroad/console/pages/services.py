@@ -136,7 +136,7 @@ async def check(request: Request) -> Response:
         validate_values(ServiceProfile, _profile_in(form))
     except InvalidForm as faulty:
         faults += faulty.faults
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def add_key(request: Request) -> Response:

@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.cli.demo import play
 from postroad.cli.input.configuration import read_configuration_files
 from postroad.client import AsyncClient, Part, Selector, Status, message
@@ -97,7 +97,7 @@ async def second_day(recorded: Recorded, receiver: Receiver, folder: Path) -> No
         .replace("PUSH/", receiver.url("/"))
         .replace("TLS/", receiver.url("/").replace("http:", "https:"))
     )
-    (folder / "partner.crt").write_text(make_station_key("PARTNER", CERTIFICATE_DAYS).certificate_pem)
+    (folder / "partner.crt").write_text(make_as2_key("PARTNER", CERTIFICATE_DAYS).certificate_pem)
     await configure(recorded, file, services())
     for email in PEOPLE:
         await recorded.let_log_in(email)

@@ -111,7 +111,7 @@ class LiveView:
         """Return at most ``most`` rows, the newest or an even sample, and how many were left out."""
         turns = list(turns)
         self._look_at_failures()
-        fitting = [one for turn in turns for one in turn.happenings if self._fits(one)]
+        fitting = [one for turn in turns for one in turn.events if self._fits(one)]
         chosen = fitting[-most:] if newest else _sample(fitting, most)
         if any(one.entry is None for one in chosen):
             await self._network.wait_until_indexed()

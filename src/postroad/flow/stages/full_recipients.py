@@ -21,7 +21,7 @@ from postroad.flow.stages.routed_post import RoutedPost
 
 CODE = "recipient.full"
 RETRY_AFTER_S = 5
-USUAL_MOST = 1_000_000
+DEFAULT_WAITING = 1_000_000
 COUNT_AGAIN_S = 10.0
 COUNTED_SHARE = 50  # counting takes at most a fiftieth of the time
 SOON_S = 1.0  # when a service seems full

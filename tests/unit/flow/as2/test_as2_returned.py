@@ -144,7 +144,7 @@ async def test_when_no_receipt_ever_comes_the_delivery_fails(at: As2Scenario) ->
     await at.agree(mdn_timeout_s=1)
     session = await at.send()
     stop = await at.ends(session, "failed")
-    assert "it was sent 2 times" in str(stop)
+    assert "the message was sent 2 times" in str(stop)
     assert len(at.posts.requests) == 2
     assert [event.what for event in stop.events].count("pushed") == 2
 

@@ -17,7 +17,7 @@ import click
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509 import Certificate
 
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.exit_codes import ExitCode
@@ -135,7 +135,7 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     """
     if not name.strip():
         raise click.UsageError("NAME is the subject of the certificate, such as the AS2 name; it cannot be empty")
-    made = make_station_key(name, days, int(bits))
+    made = make_as2_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})
     out.say(made.certificate_pem.strip())
@@ -229,7 +229,7 @@ def _stations(key_file: Path | None) -> tuple[As2Identity, As2Identity]:
     if key_file is not None:
         identities = identities_from_pem(key_file.read_bytes())
         return _station("sender", identities), _station("receiver", identities)
-    sender, receiver = (make_station_key(name, 1).identity for name in ("sender", "receiver"))
+    sender, receiver = (make_as2_key(name, 1).identity for name in ("sender", "receiver"))
     return _station("sender", (sender,)), _station("receiver", (receiver,))
 
 

@@ -14,13 +14,13 @@ from postroad.core.codecs.cms.ber import BerElement, canonical
 from postroad.core.codecs.cms.der import SET, header
 from postroad.core.codecs.cms.refusals import CONTENT, signature_invalid, too_complex
 
-_MOST_BYTES = 64 << 10
+_MAX_BYTES = 64 << 10
 
 
 def check_attributes(attributes: BerElement, content_type: bytes, content_digest: bytes) -> None:
     """Checks that the attributes belong to this content."""
-    if attributes.stop - attributes.start > _MOST_BYTES:
-        raise too_complex(f"The signed attributes are longer than {_MOST_BYTES} bytes")
+    if attributes.stop - attributes.start > _MAX_BYTES:
+        raise too_complex(f"The signed attributes are longer than {_MAX_BYTES} bytes")
     said = _said(attributes)
     if said[oids.CONTENT_TYPE].oid() != content_type:
         raise signature_invalid("The signature is for content of another type; ask the sender to sign again", CONTENT)
@@ -67,4 +67,4 @@ def could_be_attributes(content: Sequence[Buffer]) -> bool:
     filled = [piece for piece in content if piece]
     if not filled or filled[0][0] != SET:
         return False
-    return oids.MESSAGE_DIGEST in b"".join(piece[:_MOST_BYTES] for piece in filled)[:_MOST_BYTES]
+    return oids.MESSAGE_DIGEST in b"".join(piece[:_MAX_BYTES] for piece in filled)[:_MAX_BYTES]

@@ -30,7 +30,7 @@ class ReleaseProfile(StrictShape):
         return bool(self.every_s or self.when_waiting or self.on_request)
 
     @model_validator(mode="after")
-    def says_something(self) -> Self:
+    def check_not_empty(self) -> Self:
         if not self.holds and not self.keep_s:
             raise ValueError(
                 "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or remove release"

@@ -15,9 +15,9 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, St
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.profile.as2 import As2Profile
 from postroad.core.configuration.profile.batching import BatchingProfile, batching_entry
-from postroad.core.configuration.profile.business_keys import Indexes, business_keys_of, indexes_entry
 from postroad.core.configuration.profile.push import BackupPushProfile, PushProfile, push_entry
 from postroad.core.configuration.profile.release import ReleaseProfile
+from postroad.core.configuration.profile.search_keys import Indexes, indexes_entry, search_keys_of
 from postroad.core.configuration.profile.splitting import SplittingProfile, splitting_entry
 from postroad.core.configuration.shapes import Count, Line, PageUrl, Prose, StrictShape, Url, Word, unique
 from postroad.core.model.asset import Hosting
@@ -222,7 +222,7 @@ class ServiceProfile(StrictShape):
             msgspec.convert(fields | identity, Service),
             batching=self.batching.batching() if self.batching else None,
             splitting=self.splitting.splitting() if self.splitting else None,
-            indexes=business_keys_of(self.indexes),
+            indexes=search_keys_of(self.indexes),
         )
 
 

@@ -108,7 +108,7 @@ def _pattern(part: bytes | _Field, following: bytes | _Field | None) -> bytes:
 
 _ENDS = {"crlf": "\r\n", "lf": "\n", "cr": "\r", "none": ""}
 _POSITIONS = re.compile(r"([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
-_MOST_LENGTH = 1_000_000
+_MAX_LENGTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,7 +191,7 @@ def _length(facts: Mapping[str, str], delimited: bool) -> int:
     text = facts.get("record_length", "")
     if not text:
         return 0
-    if delimited or not text.isdecimal() or not 0 < int(text) <= _MOST_LENGTH:
+    if delimited or not text.isdecimal() or not 0 < int(text) <= _MAX_LENGTH:
         raise unfit_value("record_length", f"{text!r} is not a length of a positional record")
     return int(text)
 
@@ -200,7 +200,7 @@ def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
     if not text:
         return 0, None
     found = _POSITIONS.fullmatch(text)
-    if delimited and text.isdecimal() and 0 < int(text) <= _MOST_LENGTH:
+    if delimited and text.isdecimal() and 0 < int(text) <= _MAX_LENGTH:
         return int(text), None
     if not delimited and found and int(found[1]) <= int(found[2]):
         return 0, (int(found[1]) - 1, int(found[2]))

@@ -150,7 +150,7 @@ def _in_words(codes: Sequence[str], words: dict[str, str]) -> tuple[str, ...]:
 
 
 ACKNOWLEDGEMENTS = "FA"  # the functional group of 997 and 999
-_MOST_CODES = 5  # in AK5 and AK9
+_MAX_CODES = 5  # in AK5 and AK9
 _CONTROLS = bytes(range(32))
 _WITH_VERSION_SINCE = "005010"
 
@@ -289,4 +289,4 @@ def _status(taken: bool, wrong: Sequence[object]) -> str:
 
 
 def _codes(table: dict[str, str], faults: Sequence[InterchangeFault]) -> list[str]:
-    return [table[fault.code] for fault in faults if fault.code in table][:_MOST_CODES]
+    return [table[fault.code] for fault in faults if fault.code in table][:_MAX_CODES]

@@ -21,8 +21,8 @@ _TAG = re.compile(rb"""<[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
 _BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # of documents whose root comes first
 _ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")
-_MOST_TEXT = 500  # characters of one value of the wrapper
-_MOST_TEXTS = 200  # values that are kept
+_MAX_TEXT = 500  # characters of one value of the wrapper
+_MAX_TEXTS = 200  # values that are kept
 
 Path = tuple[str, ...]  # names of elements from the root on, as namespace}local
 IsMember = Callable[[Path], bool]
@@ -158,8 +158,8 @@ class _Scan:
             self.members.append(MemberElement(self._begin, self._member_end(), name, self._lacking))
             self._path.pop()
             return
-        if self._text and len(self.texts) < _MOST_TEXTS:
-            self.texts.setdefault("/".join(map(local_name, self._path[1:])), "".join(self._text)[:_MOST_TEXT].strip())
+        if self._text and len(self.texts) < _MAX_TEXTS:
+            self.texts.setdefault("/".join(map(local_name, self._path[1:])), "".join(self._text)[:_MAX_TEXT].strip())
         self._text = []
         self._path.pop()
         self._spaces.pop()
@@ -172,7 +172,7 @@ class _Scan:
         return self._utf8.index(b">", self._scanner.CurrentByteIndex) + 1
 
     def _characters(self, text: str) -> None:
-        if len(self._text) < _MOST_TEXT:
+        if len(self._text) < _MAX_TEXT:
             self._text.append(text)
 
 

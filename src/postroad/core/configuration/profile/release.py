@@ -38,7 +38,7 @@ class ReleaseProfile(StrictShape):
         return self
 
     @model_validator(mode="after")
-    def releases_at_all(self) -> Self:
+    def check_releases(self) -> Self:
         """A period that is over only when everything has expired is a mistake, unless there is another way out."""
         if 0 < self.keep_s <= self.every_s and not self.when_waiting and not self.on_request:
             raise ValueError(

@@ -94,7 +94,7 @@ class Trade:
             self.client(SENDER).post_message(Message(to=(Recipient(PORT),), topic=topic, parts=(part,)))
 
     def batch(self, topic: str) -> dict[str, Any]:
-        found = [one for one in self.client().batches.listed(PORT, "all") if one["key"] == [topic]]
+        found = [one for one in self.client().batches.list(PORT, "all") if one["key"] == [topic]]
         assert len(found) <= 1, f"{topic} has several batches: {found}"
         return dict(found[0]) if found else {"state": "none", "count": 0, "id": ""}
 

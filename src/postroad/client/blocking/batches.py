@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from postroad.client.batches import BatchConversations
 from postroad.client.blocking.runner import RunConversation
 from postroad.client.conversations import Conversations
@@ -17,15 +19,17 @@ class Batches:
         self._say = BatchConversations(talks)
         self._run = run
 
-    def listed(self, service: str = "", state: str = "") -> list[BatchView]:
+    def list(self, service: str = "", state: str = "") -> builtins.list[BatchView]:
         """Return the unsent batches, or those in a state (``all``: every one), newest first."""
-        return self._run(self._say.listed(service, state))
+        return self._run(self._say.list_batches(service, state))
+
+    listed = list  # deprecated name
 
     def batch(self, batch: str) -> BatchDetails:
         """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
         return self._run(self._say.batch(batch))
 
-    def members(self, batch: str, *, most: int = 0) -> list[BatchMemberView]:
+    def members(self, batch: str, *, most: int = 0) -> builtins.list[BatchMemberView]:
         """Return all members that ever joined, or the first ``most``, in order of arrival."""
         return self._run(self._say.members(batch, most))
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
+
 from postroad.client.batches import BatchConversations
 from postroad.client.conversations import Conversations
 from postroad.client.nonblocking.runner import AsyncRunConversation
@@ -16,15 +18,17 @@ class AsyncBatches:
         self._say = BatchConversations(talks)
         self._run = run
 
-    async def listed(self, service: str = "", state: str = "") -> list[BatchView]:
+    async def list(self, service: str = "", state: str = "") -> builtins.list[BatchView]:
         """Return the unsent batches, or those in a state (``all``: every one), newest first."""
-        return await self._run(self._say.listed(service, state))
+        return await self._run(self._say.list_batches(service, state))
+
+    listed = list  # deprecated name
 
     async def batch(self, batch: str) -> BatchDetails:
         """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
         return await self._run(self._say.batch(batch))
 
-    async def members(self, batch: str, *, most: int = 0) -> list[BatchMemberView]:
+    async def members(self, batch: str, *, most: int = 0) -> builtins.list[BatchMemberView]:
         """Return all members that ever joined, or the first ``most``, in order of arrival."""
         return await self._run(self._say.members(batch, most))
 

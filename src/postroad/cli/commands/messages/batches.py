@@ -30,7 +30,7 @@ def batches(out: Output, service: str, state: str | None, connection: NetworkCon
     SERVICE is the batcher, by address or GCID; default: all of your organization.
     """
     with connection.client() as client:
-        found = client.batches.listed(service, state or "")
+        found = client.batches.list(service, state or "")
     for one in found:
         out.value(one)
     show_batches(out, found)

@@ -40,6 +40,8 @@ REPLACED = {
     r"\blets? (it|them) go\b|\b(is|are) let go\b": "resumes",
     r"\bon the bench\b|\bthe bench\b|\bworkshop\b|\b(use-the-|test_)bench\b|\bbench_\w+\.html\b": "test page",
     r"\blook-after-": "manage-",
+    r"\bbusiness_keys?\b|\bBusinessKeys?\b": "search_key",
+    r"\b(StationKey|make_station_key|veil_context|happenings)\b|\bsight\b": "As2Key, hide_context, events, viewer",
     r"(?<![\"'`])\b(?-i:dirt)\b(?![\"'`])": "envelope errors",
     r"(?<![\"'.`_])\bwhereabouts\b(?![\"'`:=])": "status",
     r"\b(AS2|partner's|own) stations?\b|\btwo stations\b": "AS2 identity",
@@ -59,6 +61,8 @@ REPLACED = {
     r"\bbatch (hold|let-go|take-out)\b|\btaken out of (a |the )?batch\b": "batch pause, resume, remove",
     r"\b(AS2|asynchronous) receipts?\b|\bas2 receipt\b|\bsent no receipt\b": "MDN",
 }
+PERSONIFIED = frozenset({"tell", "tells", "told", "telling", "hear", "heard", "hearing", "say", "says", "said", "whom"})
+STORED = frozenset({"told", "say"})  # a field of resources in JSON; ``Output.say``
 PROSE = ("*.md", "*.html", "*.py", "*.sql", "*.js")
 LINE_START = re.compile(r"\s*(?:#|--|//)?\s*")  # indentation and the mark of a comment
 
@@ -94,6 +98,21 @@ def test_a_docstring_can_be_read_alone(module: Module) -> None:
     documented = ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef
     texts = [ast.get_docstring(node) or "" for node in ast.walk(module.tree) if isinstance(node, documented)]
     assert [text for text in texts if text.startswith(RELATIVE)] == []
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_functions_do_not_tell_hear_or_say(module: Module) -> None:
+    functions = [node for node in ast.walk(module.tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    names = [node.name for node in functions if not node.name.startswith("test_")]
+    assert [name for name in names if name not in STORED and PERSONIFIED & {*name.strip("_").split("_")}] == []
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_limits_are_called_max(module: Module) -> None:
+    assigned = [
+        node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+    ]
+    assert [name for name in assigned if name.isupper() and "MOST" in name.split("_")] == []
 
 
 def called(node: ast.Call) -> str:

@@ -79,18 +79,18 @@ def _leads_to(url: str, network: str) -> bool:
 
 
 def build_confirmation(gcid: str, token: str, cookie: Any = None) -> Message:
-    return _said("provisioning.confirm", {"GCID": gcid, "token": token}, cookie)
+    return _make_message("provisioning.confirm", {"GCID": gcid, "token": token}, cookie)
 
 
 def build_revocation(gcid: str) -> Message:
-    return _said("provisioning.revoke", {"GCID": gcid})
+    return _make_message("provisioning.revoke", {"GCID": gcid})
 
 
 def build_registration(sender: str, cookie: Any) -> Message:
-    return _said("cookie.register", {"GCID": sender}, cookie)
+    return _make_message("cookie.register", {"GCID": sender}, cookie)
 
 
-def _said(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
+def _make_message(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
     documents = []
     if cookie is not None:
         documents = [make_part(cookie)]

@@ -44,15 +44,15 @@ def read_content(content: bytes, media_type: str) -> ScriptMessage:
         return ScriptMessage(media_type=media_type, fault=fault)
     shape = _shape(content, media_type)
     if shape != "xml":
-        return _told(content, media_type, shape)
+        return _make_script_message(content, media_type, shape)
     try:
         text = to_utf8(content).decode()
     except (Refused, UnicodeDecodeError) as fault:
-        return _told(content, media_type, "", _words(fault))
+        return _make_script_message(content, media_type, "", _words(fault))
     return _limited(text, media_type, shape)
 
 
-def _told(content: bytes, media_type: str, shape: Shape, why: str = "") -> ScriptMessage:
+def _make_script_message(content: bytes, media_type: str, shape: Shape, why: str = "") -> ScriptMessage:
     """Decodes the content in the charset of its content type; ``why`` explains content that is not parsed."""
     try:
         text = _decoded(content, media_type)

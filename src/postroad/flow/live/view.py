@@ -199,7 +199,7 @@ class LiveView:
     async def _row(self, one: LiveEvent) -> LiveRow | None:
         match one.entry:
             case MessagePosted():
-                return self._told(one, one.entry, visible_recipients(one.entry, self._network.directory))
+                return self._make_row(one, one.entry, visible_recipients(one.entry, self._network.directory))
             case MessageRefused():
                 return self._refused(one, one.entry)
         letter = self._letters.get(one.number) if one.what is LiveEventKind.FAILED else None
@@ -207,12 +207,12 @@ class LiveView:
             return _of_letter(letter)
         row = await messages.find_received(self._network, one.number)
         return (
-            self._told(one, row["message"], [self._network.directory.address_of(row["recipient"])])
+            self._make_row(one, row["message"], [self._network.directory.address_of(row["recipient"])])
             if row is not None
             else None
         )
 
-    def _told(self, one: LiveEvent, message: MessagePosted, receivers: list[str]) -> LiveRow:
+    def _make_row(self, one: LiveEvent, message: MessagePosted, receivers: list[str]) -> LiveRow:
         return LiveRow(
             at_us=truncate_to_second(one.at_us),
             what=one.what,

@@ -106,7 +106,7 @@ class ForwardStage:
                 tally.add(step, group, is_new, is_relayed(group[0], directory))
         if not groups:
             on_its_way()
-        return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.told())
+        return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.refusals())
 
     async def send_acknowledgment(
         self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward
@@ -225,7 +225,7 @@ class _Tally:
             if is_new:
                 self._faults.append((one.chosen_by, make_reason(copy.code, detail=copy.detail)))
 
-    def told(self) -> tuple[tuple[tuple[str, Reason], ...], tuple[str, ...]]:
+    def refusals(self) -> tuple[tuple[tuple[str, Reason], ...], tuple[str, ...]]:
         return tuple(self._faults), tuple(self._refused)
 
 

@@ -21,14 +21,14 @@ def check_attributes(attributes: BerElement, content_type: bytes, content_digest
     """Checks that the attributes belong to this content."""
     if attributes.stop - attributes.start > _MAX_BYTES:
         raise too_complex(f"The signed attributes are longer than {_MAX_BYTES} bytes")
-    said = _said(attributes)
+    said = _attributes_by_type(attributes)
     if said[oids.CONTENT_TYPE].oid() != content_type:
         raise signature_invalid("The signature is for content of another type; ask the sender to sign again", CONTENT)
     if not compare_digest(said[oids.MESSAGE_DIGEST].string("digest of the content").octets(), content_digest):
         raise signature_invalid("The content differs from the signed content; it was changed in transit", CONTENT)
 
 
-def _said(attributes: BerElement) -> dict[bytes, BerElement]:
+def _attributes_by_type(attributes: BerElement) -> dict[bytes, BerElement]:
     """The two attributes that must be there, each once and with one value."""
     said: dict[bytes, BerElement] = {}
     for attribute in attributes.children():

@@ -155,12 +155,12 @@ def layout_of(facts: Mapping[str, str]) -> FlatLayout:
         record_length=_length(facts, delimited),
         separator=_mark("separator", facts.get("separator", ","), codec) if delimited else b"",
         quote=_mark("quote", facts.get("quote", '"'), codec) if delimited and facts.get("quote", '"') else b"",
-        member_start=_said("member_start", facts, codec),
+        member_start=_encode_option("member_start", facts, codec),
         header=_template("header", facts, codec),
         trailer=_template("trailer", facts, codec),
         column=column,
         positions=positions,
-        total_records=_said("total_records", facts, codec),
+        total_records=_encode_option("total_records", facts, codec),
     )
 
 
@@ -219,7 +219,7 @@ def _check_marks(facts: Mapping[str, str]) -> None:
         raise unfit_value("separator", "it is the same as the quote")
 
 
-def _said(name: str, facts: Mapping[str, str], codec: str) -> bytes:
+def _encode_option(name: str, facts: Mapping[str, str], codec: str) -> bytes:
     return _encoded(name, facts.get(name, ""), codec)
 
 

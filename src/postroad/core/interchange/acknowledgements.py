@@ -163,7 +163,7 @@ def is_edifact_answer(member: Member) -> bool:
 
 
 def is_hl7_answer(member: Member) -> bool:
-    """An acknowledgement and nothing more; other answers (ORR, RSP …) bring results too, and are documents."""
+    """An acknowledgment and nothing more; other answers (ORR, RSP …) bring results too, and are documents."""
     return member.kind[:3] == "ACK"
 
 

@@ -1,7 +1,7 @@
 """Refuses new messages to services for which too many deliveries wait.
 
 Rules: a full recipient never affects another recipient of the same message. Only new messages are refused: responses,
-polls and acknowledgements free space. Counting costs a post one comparison for each stop; the desk counts again from its
+polls and acknowledgments free space. Counting costs a post one comparison for each stop; the desk counts again from its
 tables when a service seems full, and from time to time where other nodes post too. A limit may be exceeded by the posts
 that are being stored at the moment.
 """

@@ -1,4 +1,4 @@
-"""Receiving in simulated traffic: polls, pushes, in-transit work, answers, acknowledgements and failures.
+"""Receiving in simulated traffic: polls, pushes, in-transit work, answers, acknowledgments and failures.
 
 Rule: every delivery that arrives comes to an end or to the end of the time, by the entries that the real flow would write.
 """
@@ -93,7 +93,7 @@ def _taken(scene: TrafficState, member: TrafficMember, taken: Sequence[TrafficDe
 def acknowledgement_step(
     scene: TrafficState, member: TrafficMember, parcels: Sequence[TrafficDelivery], at_us: int
 ) -> TimetableStep:
-    """Return the acknowledgement of these deliveries; it ends journeys that lead no further."""
+    """Return the acknowledgment of these deliveries; it ends journeys that lead no further."""
     numbers = tuple([parcel.number for parcel in parcels])
     journeys = tuple([parcel.journey for parcel in parcels if parcel.journey])
     return TimetableStep(at_us, DeliveriesAcknowledged(scene.stamp(member, at_us), member.gcid, numbers, journeys))

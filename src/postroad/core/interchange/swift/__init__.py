@@ -2,7 +2,7 @@
 
     examine, split          a split file; messages that only follow each other are found too
     assemble                messages put together, as a stream; the position of each is reported
-    read_answers            SWIFT's acknowledgements (F21) that came, for what we sent
+    read_answers            SWIFT's acknowledgments (F21) that came, for what we sent
 
 Nothing is acknowledged by us: that is SWIFT's to do.
 """

@@ -4,7 +4,7 @@
     DOS-PCC   each message between bytes 1 and 3, filled up to a multiple of 512 bytes
     plain     messages that follow each other with nothing, or line ends, between them
 
-Rules: a member is a message as it came; an acknowledgement (F21) and the copy that follows it at once are one member, since
+Rules: a member is a message as it came; an acknowledgment (F21) and the copy that follows it at once are one member, since
 either alone is half of what was said.
 """
 

@@ -206,7 +206,7 @@ class _Telling:
         return not self._taken or found.facts.get("acknowledgment") == "1" or bool(self._about(-1))
 
     def groups_to_answer(self) -> list[int]:
-        """All but acknowledgements; of what was refused as a whole, those in which something is wrong."""
+        """All but acknowledgments; of what was refused as a whole, those in which something is wrong."""
         groups = enumerate(self._found.groups)
         asked = [place for place, group in groups if group.kind != ACKNOWLEDGEMENTS]
         return asked if self._taken else [place for place in asked if place in self._wrong_groups]

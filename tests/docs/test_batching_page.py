@@ -35,4 +35,5 @@ def test_every_field_of_a_policy_is_explained() -> None:
 
 
 def test_every_command_on_a_batch_is_shown() -> None:
-    assert [name for name in batch.commands if f"postroad batch {name} " not in LOOKING] == []
+    shown = [name for name, one in batch.commands.items() if not one.hidden]
+    assert [name for name in shown if f"postroad batch {name} " not in LOOKING] == []

@@ -155,7 +155,7 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
 @click.option("--compress", default=NONE, show_default=True, type=click.Choice(["before", "after", NONE]),
               help="Compress, before or after signing.")  # fmt: skip
 @click.option("--unsigned-mdn", is_flag=True, help="Request an unsigned MDN.")
-@click.option("--unsigned-receipt", "unsigned_mdn", is_flag=True, hidden=True)  # the old name
+@click.option("--unsigned-receipt", "unsigned_mdn", is_flag=True, hidden=True, help="The old name.")
 def test(
     out: Output, document: Path | None, content_type: str, key_file: Path | None, sign: str, encrypt: str, compress: str,
     unsigned_mdn: bool,

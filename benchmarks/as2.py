@@ -28,7 +28,7 @@ from cryptography.hazmat.primitives.ciphers import Cipher, algorithms, modes
 
 from benchmarks import as2_peer
 from benchmarks.codecs import cpu_us
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.core.codecs.as2 import (
     PROCESSED,
     As2Identity,
@@ -218,9 +218,7 @@ def main() -> int:
     missed = 0
     gc.collect()
     gc.freeze()  # as the server does once it has started
-    for work in works(
-        Parties(buyer=make_station_key(BUYER, 10).identity, seller=make_station_key(SELLER, 10).identity)
-    ):
+    for work in works(Parties(buyer=make_as2_key(BUYER, 10).identity, seller=make_as2_key(SELLER, 10).identity)):
         best = least_us({"postroad": work.postroad, "pyas2lib": work.pyas2lib, "floor": work.floor})
         faster, share = best["pyas2lib"] / best["postroad"], best["floor"] / best["postroad"]
         counts = work.size == "2 KB"

@@ -22,7 +22,7 @@ from postroad.core.interchange.model import Envelope
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties
 from postroad.core.interchange.standard import BUILT_IN
 
-MOST_BYTES = 200_000_000  # of memory
+MAX_BYTES = 200_000_000  # of memory
 NOON_US = 1_794_830_400_000_000
 LINES = 26
 
@@ -98,7 +98,7 @@ def main(arguments: list[str]) -> int:
     most, seconds = most_memory(), round(time.monotonic() - began, 1)
     told = {"documents": count, "bytes": written, "seconds": seconds, "memory_before": before, "memory_most": most}
     print(json.dumps({"standard": asked.standard, "bulk": asked.bulk} | told))
-    return int(most - (before if asked.bulk else 0) > MOST_BYTES)
+    return int(most - (before if asked.bulk else 0) > MAX_BYTES)
 
 
 if __name__ == "__main__":

@@ -34,8 +34,8 @@ from benchmarks.sections import publish
 
 LEVELS = (0.5, 1.0, 2.0, 4.0)
 LEAST_ACCEPTED = 0.9
-MOST_POST_S, MOST_ACK_S = 1.0, 0.2
-MOST_MEMORY, MOST_MEMORY_MIB = 1.25, 32.0
+MAX_POST_S, MAX_ACK_S = 1.0, 0.2
+MAX_MEMORY, MAX_MEMORY_MIB = 1.25, 32.0
 HEADINGS = (
     "offered", "posts/s", "accepted/s", "refused/s", "unsent", "accepted p50 ms", "p99 ms", "refused p99 ms", "ack p99 ms",
     "neighbour accepted", "lost", "memory MiB",
@@ -101,9 +101,9 @@ def lost(level: Level) -> int:
 def find_missed(levels: Sequence[Level]) -> Iterator[str]:
     """Yield every criterion that was missed, in words."""
     for level in levels:
-        if level.flood.accepted_p99_us > MOST_POST_S * 1e6:
+        if level.flood.accepted_p99_us > MAX_POST_S * 1e6:
             yield f"{level.times:g} ×: p99 of accepted posts is {level.flood.accepted_p99_us / 1e3:.0f} ms"
-        if level.neighbour.ack_p99_us > MOST_ACK_S * 1e6:
+        if level.neighbour.ack_p99_us > MAX_ACK_S * 1e6:
             yield f"{level.times:g} ×: p99 of acknowledgements is {level.neighbour.ack_p99_us / 1e3:.0f} ms"
         if level.flood.without_retry_after or "" in level.flood.codes:
             yield f"{level.times:g} ×: refusals without Retry-After or code: {level.flood.without_retry_after}"
@@ -113,7 +113,7 @@ def find_missed(levels: Sequence[Level]) -> Iterator[str]:
     if accepted_per_s(highest) < LEAST_ACCEPTED * accepted_per_s(usual):
         share = accepted_per_s(highest) / accepted_per_s(usual)
         yield f"accepted at {highest.times:g} × are {share:.0%} of those at {usual.times:g} ×"
-    if highest.memory_mib > MOST_MEMORY * usual.memory_mib + MOST_MEMORY_MIB:
+    if highest.memory_mib > MAX_MEMORY * usual.memory_mib + MAX_MEMORY_MIB:
         yield f"memory at {highest.times:g} × is {highest.memory_mib:.0f} MiB, at {usual.times:g} × {usual.memory_mib:.0f}"
 
 

@@ -101,7 +101,7 @@ class Play:
 
     def say_what_waits(self) -> None:
         with self.mybiz.operator() as owner:
-            [batch] = until(lambda: [one for one in owner.batches.listed() if one["members"] == ORDERS_A_DAY - 1])
+            [batch] = until(lambda: [one for one in owner.batches.list() if one["members"] == ORDERS_A_DAY - 1])
         goes = datetime.fromisoformat(batch["nearest"]["at"]).astimezone(self.clock.now().tzinfo)
         self.say(f"{batch['members']} orders wait; they go at {goes:%H:%M}")
 
@@ -128,7 +128,7 @@ class Play:
 
     def answered(self, owner: Client) -> dict[str, Any] | None:
         """The newest batch, once it is sent and the partner has told what it says of it."""
-        newest = owner.batches.batch(owner.batches.listed("MyBiz/to-acme", "all")[0]["id"])
+        newest = owner.batches.batch(owner.batches.list("MyBiz/to-acme", "all")[0]["id"])
         return newest if newest["answers"] and newest["state"] == "sent" else None
 
     def say_what_the_shop_knows(self, session: str) -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 from customer_site import CustomerSite
 
-from postroad.client import Client, ProvisioningVisit, Received, Selector
+from postroad.client import Client, ProvisioningRedirect, Received, Selector
 
 CUSTOMERS = {"mybiz": ("open sesame, ledger", "B-77")}
 
@@ -20,7 +20,7 @@ class Books:
         self.client = Client(network, key)
         self.site.open(network, self.client.inspect_provisioning, self.accept)
 
-    def accept(self, visit: ProvisioningVisit, account: str) -> None:
+    def accept(self, visit: ProvisioningRedirect, account: str) -> None:
         self.client.confirm_provisioning(visit.gcid, visit.token)
         self.accounts[visit.gcid] = account
 

@@ -15,9 +15,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 from urllib.parse import parse_qs, quote, urlsplit
 
-from postroad.client import ProvisioningVisit, Refused
+from postroad.client import ProvisioningRedirect, Refused
 
-Accepted = Callable[[ProvisioningVisit, str], None]
+Accepted = Callable[[ProvisioningRedirect, str], None]
 Inspect = Callable[[str, str], dict[str, Any]]  # who wants to be known to us
 Customers = Mapping[str, tuple[str, str]]  # by name: password and account
 
@@ -52,7 +52,7 @@ class CustomerSite:
 
     def login(self, query: str) -> str:
         """The page that the network sends customers to; what it was given goes back with the form."""
-        visit = ProvisioningVisit.from_query(query, self.network)
+        visit = ProvisioningRedirect.from_query(query, self.network)
         service = self.inspect(visit.gcid, visit.token)[
             "service"
         ]  # or customers could be made to log in for a stranger
@@ -66,7 +66,7 @@ class CustomerSite:
 
     def logged_in(self, form: Mapping[str, str]) -> str | None:
         """Where the customer goes after the login; None when there is no such customer."""
-        visit = ProvisioningVisit.from_query(form, self.network)
+        visit = ProvisioningRedirect.from_query(form, self.network)
         account = self.account_of(form.get("customer", ""), form.get("password", ""))
         if account is None:
             return None

@@ -7,7 +7,7 @@ from typing import Any
 
 from customer_site import CustomerSite
 
-from postroad.client import Client, MessageType, ProvisioningVisit, Received, Selector
+from postroad.client import Client, MessageType, ProvisioningRedirect, Received, Selector
 
 CUSTOMERS = {"mybiz": ("open sesame, parcels", "P-4711")}
 
@@ -24,7 +24,7 @@ class Parcels:
         self._thread = threading.Thread(target=self._work, name="Parcels at work")
         self._thread.start()
 
-    def accept(self, visit: ProvisioningVisit, account: str) -> None:
+    def accept(self, visit: ProvisioningRedirect, account: str) -> None:
         self.client.confirm_provisioning(visit.gcid, visit.token, cookie=f"<account>{account}</account>")
 
     def _work(self) -> None:

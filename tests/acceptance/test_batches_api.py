@@ -198,12 +198,12 @@ async def steered(asked: Asked, gathered: Gathering, action: str, reason: str = 
 
 
 @pytest.mark.req("B5")
-async def test_a_batch_is_held_back_let_go_and_released(asked: Asked) -> None:
+async def test_a_batch_is_paused_resumed_and_released(asked: Asked) -> None:
     gathered = await gathered_in_birch(asked)
-    held = (await steered(asked, gathered, "hold")).json()
+    held = (await steered(asked, gathered, "pause")).json()
     assert (held["state"], held["held"], held["version"]) == ("open", True, gathered.batch.version + 1)
     assert held["nearest"]["told"].endswith("then it waits, because it is paused")
-    assert (await steered(asked, gathered, "let-go")).json()["held"] is False
+    assert (await steered(asked, gathered, "resume")).json()["held"] is False
     released = await steered(asked, gathered, "release")
     assert (released.json()["state"], released.json()["closedBy"]) == ("closed", "request")
     assert released.headers["etag"] == f'"{gathered.batch.version + 3}"'
@@ -221,16 +221,16 @@ async def test_a_batch_is_held_back_let_go_and_released(asked: Asked) -> None:
 async def test_who_insists_on_a_version_acts_on_no_other(asked: Asked) -> None:
     gathered = await gathered_in_birch(asked)
     read = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).headers["etag"]
-    assert (await steered(asked, gathered, "hold", match=read)).status_code == 200
-    late = await steered(asked, gathered, "let-go", match=read)
+    assert (await steered(asked, gathered, "pause", match=read)).status_code == 200
+    late = await steered(asked, gathered, "resume", match=read)
     assert (late.status_code, late.json()["code"]) == (412, "version.conflict")
-    assert (await steered(asked, gathered, "let-go", match="*")).json()["held"] is False
+    assert (await steered(asked, gathered, "resume", match="*")).json()["held"] is False
 
 
 @pytest.mark.req("B5", "D7")
-async def test_what_is_taken_out_is_a_dead_letter_and_the_others_stay(asked: Asked) -> None:
+async def test_a_removed_message_is_a_dead_letter_and_the_others_stay(asked: Asked) -> None:
     gathered = await gathered_in_birch(asked)
-    left = (await steered(asked, gathered, f"members/{gathered.deliveries[1]}/take-out", "ordered twice")).json()
+    left = (await steered(asked, gathered, f"members/{gathered.deliveries[1]}/remove", "ordered twice")).json()
     assert (left["members"], left["bytes"], left["state"]) == (2, 28, "open")
     items = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}/members")).json()["items"]
     assert [(item["state"], item["inBatch"]) for item in items] == [
@@ -241,9 +241,19 @@ async def test_what_is_taken_out_is_a_dead_letter_and_the_others_stay(asked: Ask
     [letter] = (await asked.ask("owner of B", "GET", "/v1/dead-letters")).json()["items"]
     assert (letter["delivery"], letter["session"]) == (gathered.deliveries[1], gathered.sessions[1])
     assert "ordered twice" in letter["reason"]
-    again = await steered(asked, gathered, f"members/{gathered.deliveries[1]}/take-out", "ordered twice")
+    again = await steered(asked, gathered, f"members/{gathered.deliveries[1]}/remove", "ordered twice")
     assert again.status_code == 404
-    assert (await steered(asked, gathered, f"members/{gathered.deliveries[0]}/take-out", "")).status_code == 422
+    assert (await steered(asked, gathered, f"members/{gathered.deliveries[0]}/remove", "")).status_code == 422
+
+
+@pytest.mark.req("B5")
+async def test_the_old_names_of_actions_still_work(asked: Asked) -> None:
+    gathered = await gathered_in_birch(asked)
+    assert (await steered(asked, gathered, "hold")).json()["held"] is True
+    assert (await steered(asked, gathered, "let-go")).json()["held"] is False
+    assert (await steered(asked, gathered, "let-go")).json()["held"] is False
+    left = await steered(asked, gathered, f"members/{gathered.deliveries[1]}/take-out", "ordered twice")
+    assert left.json()["members"] == 2
 
 
 @pytest.mark.req("B5", "D7")
@@ -267,7 +277,7 @@ async def test_a_suspended_batch_is_resumed_or_dropped(asked: Asked) -> None:
 @pytest.mark.parametrize("who", ["developer of A", "owner of A"])
 async def test_others_steer_no_batch_even_if_they_have_sent_to_it(asked: Asked, who: str) -> None:
     gathered = await gathered_in_birch(asked, "service of A")
-    for action in ("release", "hold", "let-go", "resume", "drop", f"members/{gathered.deliveries[0]}/take-out"):
+    for action in ("release", "pause", "resume", "drop", f"members/{gathered.deliveries[0]}/remove"):
         found = await asked.ask(who, "POST", f"{BATCHES}/{gathered.id}/{action}", {"reason": "mine"}, match='"1"')
         assert found.status_code == 404
     shown = (await asked.ask("owner of B", "GET", f"{BATCHES}/{gathered.id}")).json()

@@ -78,7 +78,7 @@ class Market:
 
     def listed(self) -> list[ListedBinding]:
         with self.client("operator") as client:
-            return client.bindings.listed(EXCHANGE)
+            return client.bindings.list(EXCHANGE)
 
 
 @pytest.fixture(scope="module")
@@ -200,13 +200,13 @@ def test_an_exchange_of_others_is_there_only_for_those_it_is_open_to(market: Mar
         market.client("auditors") as auditors,
     ):
         assert code_of(lambda: mybiz.bindings.bind(EXCHANGE, "MyBiz/Purchasing")) == "not-found"
-        assert code_of(lambda: mybiz.bindings.listed(EXCHANGE)) == "not-found"
+        assert code_of(lambda: mybiz.bindings.list(EXCHANGE)) == "not-found"
         auditors.bindings.bind(EXCHANGE, "Auditors/Archive", routing_key="none", name="own")
-        assert [one["name"] for one in auditors.bindings.listed(EXCHANGE)] == ["own"]
+        assert [one["name"] for one in auditors.bindings.list(EXCHANGE)] == ["own"]
         assert code_of(lambda: auditors.bindings.explain(EXCHANGE, "north")) == "not-found"
         assert code_of(lambda: warehouse.bindings.bind(EXCHANGE, "Acme/North")) == "permission.denied"
         assert code_of(lambda: warehouse.bindings.unbind(EXCHANGE, "own")) == "not-found"
-        assert [one["name"] for one in warehouse.bindings.listed(EXCHANGE)] == ["slips"]
+        assert [one["name"] for one in warehouse.bindings.list(EXCHANGE)] == ["slips"]
         assert "own" in [one["name"] for one in market.listed()]
         auditors.bindings.unbind(EXCHANGE, "own")
 
@@ -332,7 +332,7 @@ async def test_the_sdk_binds_blocking_or_not(market: Market) -> None:
         changed = client.bindings.bind(EXCHANGE, "Auditors/Archive", name=made["name"], routing_key="other")
         assert (changed["version"], changed["query"], changed["routingKey"]) == (2, "", "other")
     async with AsyncClient(market.network.url, key_file=market.data / "auditors.key") as client:
-        [listed] = await client.bindings.listed(EXCHANGE, queue="Auditors/Archive")
+        [listed] = await client.bindings.list(EXCHANGE, queue="Auditors/Archive")
         assert (listed["name"], listed["state"]["matched"]) == (made["name"], 0)
         assert (await client.bindings.binding(EXCHANGE, made["name"]))["version"] == 2
         subject = message(topic="other", document=Part(id="1", content_type="application/xml", data=b"<order/>"))

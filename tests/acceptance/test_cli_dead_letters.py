@@ -111,7 +111,7 @@ def test_the_asynchronous_client_deals_with_them_too(network: Served) -> None:
     async def work() -> None:
         async with AsyncClient(access=Access.with_key(network.url, key)) as client:
             letters = client.dead_letters
-            first, second, third = [one["delivery"] for one in await letters.listed(topic="async")]
+            first, second, third = [one["delivery"] for one in await letters.list(topic="async")]
             assert (await letters.letter(first))["topic"] == "async"
             assert (await letters.groups(topic="async"))[0]["count"] == 3
             assert (await letters.count(topic="async"))["matches"] == 3

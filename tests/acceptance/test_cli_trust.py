@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 import httpx2
 import pytest
 
-from postroad.client import Access, AsyncClient, Client, ProvisioningVisit, Refused
+from postroad.client import Access, AsyncClient, Client, ProvisioningRedirect, Refused
 from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
 
 OWNER, PASSWORD = "owner@mybiz.example", "seven quiet herons wading"
@@ -39,7 +39,7 @@ def mine(network: Served, *arguments: str, **how: str) -> str:
 def test_a_provisioning_from_the_beginning_to_its_end(network: Served) -> None:
     [begun] = json_lines(mine(network, "provision", "begin", "Parcels/Dispatch", "Shipping", "--json"))
     assert begun["redirect"].startswith(f"{PAGE}?serviceID={begun['gcid']}&token=")
-    visit = ProvisioningVisit.from_query(urlsplit(begun["redirect"]).query, network.url)
+    visit = ProvisioningRedirect.from_query(urlsplit(begun["redirect"]).query, network.url)
     assert visit.return_url == f"{network.url}/provisioned/{begun['gcid']}"
     assert "pending" in mine(network, "provision", "list")
     with network.client("Parcels/Dispatch") as provider:
@@ -93,7 +93,7 @@ async def test_the_asynchronous_client_says_the_same(network: Served) -> None:
     provider = AsyncClient(access=network.access("Parcels/Dispatch"))
     async with owner, provider:
         begun = await owner.begin_provisioning("MyBiz", "Parcels/Dispatch", "Second", return_path="/services")
-        visit = ProvisioningVisit.from_query(urlsplit(begun["redirect"]).query, network.url)
+        visit = ProvisioningRedirect.from_query(urlsplit(begun["redirect"]).query, network.url)
         await provider.confirm_provisioning(visit.gcid, visit.token)
         await provider.register_cookie(visit.gcid, {"account": 7})
         states = {one["service"]: one["state"] for one in await owner.provisionings("MyBiz")}

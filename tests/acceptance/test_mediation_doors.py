@@ -234,7 +234,7 @@ async def test_a_program_posts_bytes_and_takes_the_next_message(network: Mediate
             assert taken is not None
             assert (taken.body, taken.content_type) == (b"a;b", "text/csv")
             assert (taken.sender, taken.topic, taken.handle) == (polling(Format.JSON), "größe, order", "h;1")
-            assert (taken.session, taken.said("Property")) == (result.session, "n=3")
+            assert (taken.session, taken.network_field("Property")) == (result.session, "n=3")
             assert taken.headers["content-disposition"] == "attachment"
             seller.acknowledge(taken.token)
             assert seller.next_message() is None

@@ -7,7 +7,9 @@ import json
 
 import click
 import pytest
+from fastapi.routing import APIRoute
 
+from postroad.api.resources.batch_actions import router
 from postroad.cli.commands.messages.batches import batch
 from postroad.cli.commands.messages.dead_letters import dead_letters
 from postroad.client.blocking.batches import Batches
@@ -54,7 +56,8 @@ def test_the_api_has_no_other_actions() -> None:
 
 
 def test_the_command_line_has_no_other_actions() -> None:
-    assert set(batch.commands) - READING == set(BATCH_ACTIONS)
+    shown = {name for name, one in batch.commands.items() if not one.hidden}
+    assert shown - READING == set(BATCH_ACTIONS)
     assert set(dead_letters.commands) - READING == set(LETTER_ACTIONS)
 
 
@@ -73,6 +76,16 @@ def test_an_action_on_batches_is_described_alike_everywhere(action: BatchAction)
         method = getattr(api, action.method)
         assert inspect.getdoc(method) == action.description
         assert requires_reason(method) == action.needs_reason
+
+
+@batch_actions
+def test_the_old_names_of_an_action_still_work(action: BatchAction) -> None:
+    routes = {route.path for route in router.routes if isinstance(route, APIRoute)}
+    for name, path in zip(action.old_names, action.old_paths, strict=True):
+        assert BATCH + path in routes
+        assert batch.commands[name].hidden
+        for api in (Batches, AsyncBatches):
+            assert getattr(api, name.replace("-", "_")) is getattr(api, action.method)
 
 
 @letter_actions

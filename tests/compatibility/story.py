@@ -17,7 +17,7 @@ from typing import Any
 
 import yaml
 
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.cli.demo import play
 from postroad.cli.input.configuration import read_configuration_files
 from postroad.client import AsyncClient, Part, Selector, Status, message
@@ -97,7 +97,7 @@ async def second_day(recorded: Recorded, receiver: Receiver, folder: Path) -> No
         .replace("PUSH/", receiver.url("/"))
         .replace("TLS/", receiver.url("/").replace("http:", "https:"))
     )
-    (folder / "partner.crt").write_text(make_station_key("PARTNER", CERTIFICATE_DAYS).certificate_pem)
+    (folder / "partner.crt").write_text(make_as2_key("PARTNER", CERTIFICATE_DAYS).certificate_pem)
     await configure(recorded, file, services())
     for email in PEOPLE:
         await recorded.let_log_in(email)
@@ -202,7 +202,7 @@ async def on_the_way(recorded: Recorded) -> None:
         [passing] = await recorded.at("Lane/Stamp").poll(1, wait_s=20)
         answer = message(type="response", reference=passing.token, status=Status(code="no-ink", text="the pad is dry"))
         await recorded.at("Lane/Stamp").post_message(answer)
-    [letter, *_] = await recorded.at(OPERATOR).dead_letters.listed(session=recorded.sessions["resent"])
+    [letter, *_] = await recorded.at(OPERATOR).dead_letters.list(session=recorded.sessions["resent"])
     await recorded.at("owner@harbor.example").dead_letters.resend(letter["delivery"], reason="new ink")
     [passing] = await recorded.at("Lane/Stamp").poll(1, wait_s=20)
     await recorded.at("Lane/Stamp").reply(passing, ORDER)
@@ -253,7 +253,7 @@ async def pushed(recorded: Recorded, receiver: Receiver) -> None:
     await network.configuration.change("test", [build_save(elsewhere)])
     for name in FAILING:
         await recorded.post(f"push {name}", "Harbor/Desk", to=f"Mill/{name}", type="request", document="an anvil")
-        await until(lambda name=name: recorded.clients[OPERATOR].dead_letters.listed(service=f"Mill/{name}"))  # type: ignore[misc]
+        await until(lambda name=name: recorded.clients[OPERATOR].dead_letters.list(service=f"Mill/{name}"))  # type: ignore[misc]
         recorded.clock.advance(60)
     await recorded.take("Harbor/Desk", len(FAILING))  # an error response for each
 
@@ -276,8 +276,8 @@ async def failed(recorded: Recorded) -> None:
     broken = Part(id="1", content_type="application/edi-x12", data=interchange(99).replace(b"GE*1", b"GE*3"))
     await recorded.post("broken interchange", "Pier/edi", to="Pier/from-quay", document=broken)
     for service in ("Mill/Short", "Mill/Whole", "Pier/from-quay"):
-        await until(lambda service=service: recorded.clients[OPERATOR].dead_letters.listed(service=service))  # type: ignore[misc]
-    [letter] = await recorded.at(OPERATOR).dead_letters.listed(session=recorded.sessions["dropped"])
+        await until(lambda service=service: recorded.clients[OPERATOR].dead_letters.list(service=service))  # type: ignore[misc]
+    [letter] = await recorded.at(OPERATOR).dead_letters.list(session=recorded.sessions["dropped"])
     await recorded.at(OPERATOR).dead_letters.drop(letter["delivery"], reason="not worth it")
 
 
@@ -302,24 +302,24 @@ async def gathered(recorded: Recorded) -> None:
         await recorded.post(
             f"line {name}", "Quay/Sales", to="Quay/lines", document={"line": name}, handle=name, expires_at=NEVER
         )
-        await until(lambda: recorded.clients[OPERATOR].batches.listed("Quay/lines", "open"))
-        [batch] = await recorded.clients[OPERATOR].batches.listed("Quay/lines", "open")
+        await until(lambda: recorded.clients[OPERATOR].batches.list("Quay/lines", "open"))
+        [batch] = await recorded.clients[OPERATOR].batches.list("Quay/lines", "open")
         recorded.sessions[f"batch {name}"] = batch["id"]
         steering = recorded.at("developer@quay.example").batches
         if name == "released":
-            await steering.hold(batch["id"], reason="wait for the price")
-            await steering.let_go(batch["id"], reason="the price is right")
+            await steering.pause(batch["id"], reason="wait for the price")
+            await steering.resume(batch["id"], reason="the price is right")
             await steering.release(batch["id"], reason="the day is over")
             await recorded.take("Quay/inbox")
         elif name == "taken out":
             [member] = await steering.members(batch["id"])
-            await steering.take_out(batch["id"], member["delivery"], "ordered by mistake")
+            await steering.remove(batch["id"], member["delivery"], "ordered by mistake")
 
 
 async def answered(recorded: Recorded) -> bool:
     """Whether the partner's 997 has been matched with the batch that was sent."""
     batches = recorded.clients[OPERATOR].batches
-    for batch in await batches.listed("Quay/orders", "sent"):
+    for batch in await batches.list("Quay/orders", "sent"):
         recorded.sessions["batch sent"] = batch["id"]
         return bool((await batches.batch(batch["id"]))["answers"])
     return False
@@ -363,8 +363,8 @@ async def administered(recorded: Recorded) -> None:
     await refused(recorded, "", recorded.at("Harbor/Desk").post(to="Harbor/Closed", document="more"))
     for name in ("dropped", "suspended"):  # an interchange that cannot be sent
         await recorded.post(f"line {name}", "Quay/Sales", to="Quay/stuck", document={"line": name}, expires_at=NEVER)
-        await until(lambda: recorded.clients[OPERATOR].batches.listed("Quay/stuck", "suspended"))
-        [batch] = await recorded.clients[OPERATOR].batches.listed("Quay/stuck", "suspended")
+        await until(lambda: recorded.clients[OPERATOR].batches.list("Quay/stuck", "suspended"))
+        [batch] = await recorded.clients[OPERATOR].batches.list("Quay/stuck", "suspended")
         recorded.sessions[f"batch {name}"] = batch["id"]
         if name == "dropped":
             await recorded.at("developer@quay.example").batches.drop(batch["id"], "not needed any more")

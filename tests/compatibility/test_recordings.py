@@ -149,7 +149,7 @@ def continue_batch(server: ServerProcess, sessions: dict[str, str]) -> None:
 def continue_dead_letter(server: ServerProcess, sessions: dict[str, str]) -> None:
     """A recorded dead letter is sent again, to the service where it failed."""
     with client(server, OPERATOR) as operator:
-        [letter] = operator.dead_letters.listed(session=sessions["failed in transit"])
+        [letter] = operator.dead_letters.list(session=sessions["failed in transit"])
         operator.dead_letters.resend(letter["delivery"], reason="new ink")
     [again] = next_at(server, "Lane/Stamp")
     assert again.session == sessions["failed in transit"]

@@ -1,4 +1,4 @@
-"""Rules as a person writes them: checked while typing, tried on the bench, saved, changed, disabled, moved and removed."""
+"""Rules as a person writes them: checked while typing, tried on the test page, saved, changed, disabled, moved and removed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def test_a_rule_is_written_tried_and_saved(visitor: Callable[..., Person], works
     result = person.page.inner_text("#result")
     assert "The rule applies" in result
     assert "4000" in result
-    person.snap("bench-rule")
+    person.snap("test-page-rule")
     person.page.click("text=Copy to the form")
     assert person.page.input_value("#path") == "$.total"
     person.page.click("text=Create rule")

@@ -43,9 +43,9 @@ FORMS: dict[str, dict[str, str]] = {
     "/batches/ports/{Nightly}/check": {},
     "/batches/ports/{Nightly}/write": {},
     "/batches/{batch}/release": {},
-    "/batches/{batch}/hold": {},
+    "/batches/{batch}/pause": {},
     "/batches/{batch}/drop": ANY,
-    "/batches/{batch}/members/1/take-out": ANY,
+    "/batches/{batch}/members/1/remove": ANY,
     "/tariffs/edit": {"text": ""},
     "/tariffs/check": {"text": ""},
 }

@@ -15,7 +15,7 @@ pytestmark = pytest.mark.docs
 
 PAGE = (ROOT / "docs" / "explanation" / "batching.md").read_text()
 GUIDE = (ROOT / "docs" / "howto" / "send-in-batches.md").read_text()
-LOOKING = (ROOT / "docs" / "howto" / "look-after-batches.md").read_text()
+LOOKING = (ROOT / "docs" / "howto" / "manage-batches.md").read_text()
 OF_THE_PARTNER = {"sendsTo", "standard", "sender", "receiver", "envelope"}
 ONLY_ON_THE_PAGE = {"recovery", "persistAt"}  # what a crash leaves is no matter of setting up
 
@@ -35,4 +35,5 @@ def test_every_field_of_a_policy_is_explained() -> None:
 
 
 def test_every_command_on_a_batch_is_shown() -> None:
-    assert [name for name in batch.commands if f"postroad batch {name} " not in LOOKING] == []
+    shown = [name for name, one in batch.commands.items() if not one.hidden]
+    assert [name for name in shown if f"postroad batch {name} " not in LOOKING] == []

@@ -30,13 +30,13 @@ TEST_ID = re.compile(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`")
 
 
 def commands(group: click.Group, name: str) -> Iterator[str]:
-    """Every command below the group, as it is typed."""
+    """Every command below the group, as it is typed; without hidden ones, the old names."""
     context = click.Context(group)
     for child in group.list_commands(context):
         found = group.get_command(context, child)
         if isinstance(found, click.Group):
             yield from commands(found, f"{name} {child}")
-        else:
+        elif found is not None and not found.hidden:
             yield f"{name} {child}"
 
 

@@ -14,8 +14,8 @@ from postroad.adapters.confined.frames import LARGEST_SOURCE_BYTES, SPARE_OUTPUT
 from postroad.adapters.confined.pool import DEADLINE_S, MEMORY_BYTES
 from postroad.adapters.scripts.scripts import (
     LARGEST_CONTENT_BYTES,
-    MOST_ELEMENTS,
-    MOST_VALUES,
+    MAX_ELEMENTS,
+    MAX_VALUES,
     ScriptWorkers,
     StarlarkScripts,
 )
@@ -97,8 +97,8 @@ async def test_everything_that_a_script_sees_is_explained(engine: QueryEngine) -
 async def test_the_limits_are_those_of_the_code() -> None:
     for limit in (
         f"more than {LARGEST_CONTENT_BYTES >> 20} MiB",
-        f"more than {MOST_VALUES:,} values",
-        f"more than {MOST_ELEMENTS:,} elements",
+        f"more than {MAX_VALUES:,} values",
+        f"more than {MAX_ELEMENTS:,} elements",
         f"for at most {DEADLINE_S:g} seconds in at most {MEMORY_BYTES >> 20} MiB",
         f"{LARGEST_SOURCE_BYTES >> 10} KiB of source and make twice the content and {SPARE_OUTPUT_BYTES >> 20} MiB",
     ):

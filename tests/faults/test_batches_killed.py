@@ -94,7 +94,7 @@ class Trade:
             self.client(SENDER).post_message(Message(to=(Recipient(PORT),), topic=topic, parts=(part,)))
 
     def batch(self, topic: str) -> dict[str, Any]:
-        found = [one for one in self.client().batches.listed(PORT, "all") if one["key"] == [topic]]
+        found = [one for one in self.client().batches.list(PORT, "all") if one["key"] == [topic]]
         assert len(found) <= 1, f"{topic} has several batches: {found}"
         return dict(found[0]) if found else {"state": "none", "count": 0, "id": ""}
 
@@ -142,7 +142,7 @@ def live(trade: Trade, kind: str) -> None:
     """A batch in each state; the open one comes last, so that a death finds it while it is young."""
     trade.post("closed", 1)
     trade.until("closed", "open")
-    trade.steer("closed", "hold")
+    trade.steer("closed", "pause")
     for topic in STATES[1:]:
         trade.post(topic, 2 if topic == "closed" else 3)
     for topic in STATES[2:]:
@@ -172,7 +172,7 @@ def require_where_they_were(trade: Trade, kind: str) -> None:
 def go_on(trade: Trade) -> None:
     """Each to its end, with one more death among the acknowledgements."""
     trade.post("open", 1)
-    trade.steer("closed", "let_go")
+    trade.steer("closed", "resume")
     trade.steer("suspended", "resume")
     for topic in STATES[:3]:
         trade.take(topic)

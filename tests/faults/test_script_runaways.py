@@ -14,8 +14,8 @@ from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
 from postroad.adapters.confined.pool import WorkerPool
 from postroad.adapters.scripts.scripts import (
     LARGEST_CONTENT_BYTES,
-    MOST_ELEMENTS,
-    MOST_VALUES,
+    MAX_ELEMENTS,
+    MAX_VALUES,
     ScriptWorkers,
     StarlarkScripts,
 )
@@ -171,10 +171,10 @@ async def test_no_script_fills_the_memory_that_others_need(patient: Pool) -> Non
 @pytest.mark.parametrize(
     ("content", "media_type"),
     [
-        (b"<r>" + b"<a/>" * (MOST_ELEMENTS - 2) + b"</r>", "text/xml"),
+        (b"<r>" + b"<a/>" * (MAX_ELEMENTS - 2) + b"</r>", "text/xml"),
         (b"<r " + b" ".join(b'a%d="1"' % n for n in range(250)) + b"/>", "text/xml"),
-        (b"[" + b"{}," * (MOST_VALUES // 2 - 2) + b"{}]", "application/json"),
-        (b"[" + b"1," * (MOST_VALUES - 2) + b"1]", "application/json"),
+        (b"[" + b"{}," * (MAX_VALUES // 2 - 2) + b"{}]", "application/json"),
+        (b"[" + b"1," * (MAX_VALUES - 2) + b"1]", "application/json"),
         (b'["' + b"x" * (LARGEST_CONTENT_BYTES - 4) + b'"]', "application/json"),
         (b"<r>" + b"x" * (LARGEST_CONTENT_BYTES - 7) + b"</r>", "text/xml"),
     ],

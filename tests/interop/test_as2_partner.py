@@ -122,7 +122,7 @@ def test_the_partner_takes_what_we_send_and_its_receipt_counts(
     assert partner.statuses == ["processed"]
     if agreed.get("mdn") != "none":
         key = partnership.network.key("Aster/Orders")
-        kept = succeeded("as2", "receipt", session, "--url", partnership.network.url, "--key-file", key)
+        kept = succeeded("as2", "mdn", session, "--url", partnership.network.url, "--key-file", key)
         assert "disposition-notification" in kept
 
 

@@ -24,7 +24,7 @@ ANY = T | F | E
 Atom = str | bool | int | float | Decimal | date
 Header = Mapping[str, Any]
 
-MOST_DOUBTFUL = 6  # nodes of which it is open whether they are there; with more, everything is permitted
+MAX_DOUBTFUL = 6  # nodes of which it is open whether they are there; with more, everything is permitted
 NAMESPACES = {"p": "urn:p", "q": "urn:q"}
 
 # ---- documents
@@ -111,7 +111,7 @@ class Found:
     fails: bool = False
 
     def outcomes(self, judge: Callable[[list[Node]], Outcomes]) -> Outcomes:
-        if len(self.doubtful) > MOST_DOUBTFUL:
+        if len(self.doubtful) > MAX_DOUBTFUL:
             return ANY
         found: Outcomes = E if self.fails else frozenset()
         for there in product((True, False), repeat=len(self.doubtful)):

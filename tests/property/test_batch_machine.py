@@ -36,14 +36,13 @@ TIMES = int(os.environ.get("POSTROAD_TEST_BATCHES", "1"))  # multiplies the runs
 MAY_BE_REFUSED = {"batch.state", "version.conflict", "not-found", "dead-letter.dealt"}
 STEPS: dict[str, Callable[..., Awaitable[Batch]]] = {
     "release": steering.release,
-    "hold": steering.hold,
-    "let go": steering.let_go,
+    "pause": steering.pause,
     "resume": steering.resume,
     "drop": steering.drop,
 }
 APT = {  # what there is to do; in other states all of it is refused
-    BatchState.OPEN: ("release", "hold", "let go"),
-    BatchState.CLOSED: ("release", "hold", "let go"),
+    BatchState.OPEN: ("release", "pause", "resume"),
+    BatchState.CLOSED: ("release", "pause", "resume"),
     BatchState.SUSPENDED: ("resume", "drop"),
 }
 POLICIES = st.builds(
@@ -198,10 +197,10 @@ class SendPortMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     @precondition(lambda self: self.ledger.members())
-    def take_out(self, data: st.DataObject) -> None:
+    def remove(self, data: st.DataObject) -> None:
         member = data.draw(st.sampled_from(self.ledger.members()))
         batch, node = self.ledger.batch_of[member], self._some_node(data)
-        self._allow_refusal(steering.take_out(node.network, self.ada, batch, member, "because", None))
+        self._allow_refusal(steering.remove_member(node.network, self.ada, batch, member, "because", None))
 
     @rule(data=st.data())
     @precondition(lambda self: "failed" in self.ledger.ended.values())

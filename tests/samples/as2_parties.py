@@ -41,10 +41,10 @@ def seller(*identities: Identity) -> As2Identity:
     return As2Identity(name=SELLER, identities=identities or (partner(),))
 
 
-def seen(station: As2Identity, *identities: Identity) -> As2Identity:
-    """A station as its partner knows it: certificates, and no keys."""
-    known = identities or station.identities
-    return As2Identity(name=station.name, certificates=tuple(identity.certificate for identity in known))
+def seen(identity: As2Identity, *identities: Identity) -> As2Identity:
+    """An identity as its partner knows it: certificates, and no keys."""
+    known = identities or identity.identities
+    return As2Identity(name=identity.name, certificates=tuple(one.certificate for one in known))
 
 
 def counted(size: int) -> bytes:

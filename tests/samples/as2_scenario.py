@@ -231,7 +231,7 @@ class As2Scenario(Scenario):
 
     async def mdns_sent(self) -> None:
         """Wait until no asynchronous MDN is under way any more."""
-        await eventually_async(lambda: not self.reception._receipts._under_way)
+        await eventually_async(lambda: not self.reception._mdn_sender._under_way)
 
     async def agree(self, **changes: Any) -> None:
         """Change the partnership."""

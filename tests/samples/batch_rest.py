@@ -38,7 +38,7 @@ async def come_to_rest(node: SendPortScenario, owner: Caller, watching: Watching
         await node.network.expiry.expire_due()
         await _work(node)
         for batch in await node.network.batches.unsettled(node.profile("Acme/orders").gcid):
-            await _let_go_on(node, owner, batch)
+            await _continue(node, owner, batch)
         await _work(node)
         await _receive(node, watching)
         await watching.follow(node)
@@ -52,7 +52,7 @@ async def _work(node: SendPortScenario) -> None:
     await node.work()
 
 
-async def _let_go_on(node: SendPortScenario, owner: Caller, batch: Batch) -> None:
+async def _continue(node: SendPortScenario, owner: Caller, batch: Batch) -> None:
     if batch.state is BatchState.SUSPENDED:
         await steering.resume(node.network, owner, batch.id, "the day is over", None)
     elif batch.state is BatchState.OPEN or batch.held:

@@ -86,10 +86,10 @@ def _organization_in(path: bytes) -> str:
     return unquote(name.decode("latin-1")) or ("" if path == PATH.encode() else "?")
 
 
-def _answer(reply: FastReply, receipt: BuiltMdn | None) -> None:
-    if receipt is None:
+def _answer(reply: FastReply, mdn: BuiltMdn | None) -> None:
+    if mdn is None:
         reply(200, b"", b"")
         return
-    fields = {name.lower(): value for name, value in receipt.headers}
+    fields = {name.lower(): value for name, value in mdn.headers}
     headers = [(name.encode(), value.encode()) for name, value in fields.items() if name not in FRONT_WRITES]
-    reply(200, receipt.body, fields["content-type"].encode(), headers)
+    reply(200, mdn.body, fields["content-type"].encode(), headers)

@@ -41,7 +41,7 @@ async def find_unreachable_services(
     found: list[tuple[Service, str]] = []
     try:
         for service in services:
-            errors = [fault.told for fault in checker.faults(service) if fault.is_error]
+            errors = [fault.text for fault in checker.faults(service) if fault.is_error]
             if not errors and service.push is not None:
                 errors = [await _unreachable(place.url, permission, resolver) for place in service.push.places]
             found += [(service, told) for told in errors if told]

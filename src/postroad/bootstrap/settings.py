@@ -94,7 +94,7 @@ class Settings:
     # posts are refused while less than this is free on the disk, in bytes
     least_free_bytes: int = 1 << 30
     # share of the memory of the cgroup or the machine that the server process may use before new posts wait, and are refused
-    # after 10 seconds; polls and acknowledgements continue; 0 means no limit; without effect where there is no /proc (macOS)
+    # after 10 seconds; polls and acknowledgments continue; 0 means no limit; without effect where there is no /proc (macOS)
     memory_most_share: float = 0.6
     # bodies of settled messages are dropped after this many days, while the audit trail stays; 0 keeps them
     keep_bodies_days: int = 0

@@ -68,7 +68,7 @@ def _sections(command: click.Command, path: str, parent: click.Context | None) -
     if isinstance(command, click.Group):
         for name in command.list_commands(context):
             below = command.get_command(context, name)
-            if below is not None:
+            if below is not None and not below.hidden:
                 yield from _sections(below, f"{path} {name}", context)
 
 

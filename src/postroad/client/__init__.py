@@ -19,7 +19,7 @@ from postroad.client.consumer import Reply
 from postroad.client.documents import json_of, text_of
 from postroad.client.external_format import PlainMessage
 from postroad.client.nonblocking.client import AsyncClient
-from postroad.client.provisioning import ProvisioningVisit
+from postroad.client.provisioning import ProvisioningRedirect, ProvisioningVisit
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.core.model.message import Cookie, Delivered, Message, MessageType, Part, PostResult, Status
@@ -38,6 +38,7 @@ __all__ = [
     "PlainMessage",
     "PostResult",
     "PostroadError",
+    "ProvisioningRedirect",
     "ProvisioningVisit",
     "Received",
     "Refused",

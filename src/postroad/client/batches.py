@@ -1,7 +1,7 @@
 """The batches API of the client: list, inspect, release, pause, resume and drop batches.
 
     with Client(…) as network:
-        for batch in network.batches.listed(service="Acme/orders"):
+        for batch in network.batches.list(service="Acme/orders"):
             print(batch.id, batch.members, batch.nearest.told)
         network.batches.release("01a1e1845d2ac5dc5867", reason="the truck leaves early")
 
@@ -30,7 +30,7 @@ class BatchConversations:
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, service: str, state: str) -> Talk[list[BatchView]]:
+    def list_batches(self, service: str, state: str) -> Talk[list[BatchView]]:
         return list_items(self._talks, PATH, BatchPage, 0, service=service, state=state)
 
     def batch(self, batch: str) -> Talk[BatchDetails]:

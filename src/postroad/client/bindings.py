@@ -2,7 +2,7 @@
 
     with Client(…) as network:
         network.bindings.bind("Acme/Orders", "North/Desk", query="$msg/order/region = 'north'", name="north")
-        for binding in network.bindings.listed("Acme/Orders"):
+        for binding in network.bindings.list("Acme/Orders"):
             print(binding.name, binding.state.matched, binding.state.errors)
 
 Rule: the conversations exist once, and the two shells only run them. Replacing reads the current version first, in
@@ -51,7 +51,7 @@ class BindingConversations:
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, exchange: str, queue: str) -> Talk[list[ListedBinding]]:
+    def list_bindings(self, exchange: str, queue: str) -> Talk[list[ListedBinding]]:
         return list_items(self._talks, service_path(exchange, "bindings"), BindingPage, 0, queue=queue)
 
     def read(self, exchange: str, name: str) -> Talk[BindingView]:

@@ -39,7 +39,7 @@ class ChunkPost:
     def request(self) -> ApiRequest:
         return self._request
 
-    def hear(self, outcome: RequestOutcome) -> None:
+    def take_response(self, outcome: RequestOutcome) -> None:
         """Store the answers of an outcome; one without answers changes nothing, so the chunk can be posted again."""
         if not isinstance(outcome, ApiResponse) or outcome.status != 200:
             return

@@ -28,7 +28,7 @@ def load_parts(talks: Conversations, session: str, delivery: int) -> Talk[tuple[
 
 def load_mdn(talks: Conversations, session: str, delivery: int) -> Talk[bytes]:
     """Return the MDN with which the receiver confirmed the message."""
-    return talks.ask(_file(f"/v1/messages/{quote(session, safe='')}/stops/{delivery}/receipt"), _bytes)
+    return talks.ask(_file(f"/v1/messages/{quote(session, safe='')}/stops/{delivery}/mdn"), _bytes)
 
 
 def load_contents(talks: Conversations, history: Trace) -> Talk[dict[int, tuple[Part, ...]]]:

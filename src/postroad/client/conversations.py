@@ -93,7 +93,7 @@ class Conversations:
         posting = ChunkPost(chunk, self.fresh_key)
         for tried in count(1):
             outcome = yield from _once(posting.request())
-            posting.hear(outcome)
+            posting.take_response(outcome)
             if not posting.waiting or (tried >= self.retrying.tries and posting.complete):
                 break
             pause_s = self.retrying.pause_s(tried, outcome, self.jitter())

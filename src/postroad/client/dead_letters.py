@@ -54,7 +54,7 @@ class DeadLetterConversations:
     def __init__(self, talks: Conversations) -> None:
         self._talks = talks
 
-    def listed(self, filters: DeadLetterFilters) -> Talk[list[LetterView]]:
+    def list_dead_letters(self, filters: DeadLetterFilters) -> Talk[list[LetterView]]:
         return list_items(self._talks, PATH, LetterPage, 0, **filters)
 
     def groups(self, filters: DeadLetterFilters) -> Talk[list[LetterGroup]]:

@@ -24,22 +24,24 @@ class PlainMessage:
     content_type: str
     headers: Mapping[str, str] = field(repr=False)  # names in lower case, values as they came
 
-    def said(self, field: str) -> str:
-        """Return a header field of the network, as in ``said("Topic")``; '' if it is missing."""
-        return header_text(self.headers.get(f"postroad-{field.lower()}", "").partition(";")[0])
+    def network_field(self, name: str) -> str:
+        """Return a header field of the network, as in ``network_field("Topic")``; '' if it is missing."""
+        return header_text(self.headers.get(f"postroad-{name.lower()}", "").partition(";")[0])
+
+    said = network_field  # deprecated name
 
     @property
     def token(self) -> str:
         """The token for ``acknowledge`` and ``give_back``, and the reference of a response."""
-        return self.said("Token")
+        return self.network_field("Token")
 
     @property
     def session(self) -> str:
-        return self.said("Session")
+        return self.network_field("Session")
 
     @property
     def sender(self) -> str:
-        return self.said("From")
+        return self.network_field("From")
 
     @property
     def topic(self) -> str:

@@ -45,7 +45,7 @@ class NotificationConversations:
     def events(self) -> Talk[list[EventKindView]]:
         return list_items(self._talks, "/v1/notification-events", EventKindPage, 0)
 
-    def listed(self, organization: str) -> Talk[list[SubscriptionView]]:
+    def list_subscriptions(self, organization: str) -> Talk[list[SubscriptionView]]:
         return list_items(self._talks, subscription_path(organization), SubscriptionPage, 0)
 
     def read(self, organization: str, name: str) -> Talk[SubscriptionView]:

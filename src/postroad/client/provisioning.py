@@ -38,7 +38,7 @@ PARAMETERS = ("serviceID", "token", "returnURL")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ProvisioningVisit:
+class ProvisioningRedirect:
     """A person's arrival at the provider's page: the service's GCID, the token and the return URL."""
 
     gcid: str
@@ -46,19 +46,22 @@ class ProvisioningVisit:
     return_url: str
 
     @classmethod
-    def from_query(cls, query: str | Mapping[str, str], network: str) -> ProvisioningVisit:
+    def from_query(cls, query: str | Mapping[str, str], network: str) -> ProvisioningRedirect:
         """Parse and check the query of the page's URL; ``network`` is where people may return to."""
         pairs = parse_qsl(query.removeprefix("?")) if isinstance(query, str) else list(query.items())
         given = [(name, value) for name, value in pairs if name in PARAMETERS]
         found = dict(given)
         if len(given) != len(PARAMETERS) or len(found) != len(PARAMETERS):
             raise Refused("value.invalid", "The request must have serviceID, token and returnURL, each once")
-        visit = cls(gcid=found["serviceID"], token=found["token"], return_url=found["returnURL"])
-        if not (HEX.fullmatch(visit.gcid) and HEX.fullmatch(visit.token)):
+        redirect = cls(gcid=found["serviceID"], token=found["token"], return_url=found["returnURL"])
+        if not (HEX.fullmatch(redirect.gcid) and HEX.fullmatch(redirect.token)):
             raise Refused("value.invalid", "serviceID and token must be 16 hex digits each; start again at the network")
-        if not _leads_to(visit.return_url, network):
+        if not _leads_to(redirect.return_url, network):
             raise Refused("value.invalid", f"returnURL does not lead to {network}; start again at the network")
-        return visit
+        return redirect
+
+
+ProvisioningVisit = ProvisioningRedirect  # deprecated name
 
 
 def _leads_to(url: str, network: str) -> bool:
@@ -76,18 +79,18 @@ def _leads_to(url: str, network: str) -> bool:
 
 
 def build_confirmation(gcid: str, token: str, cookie: Any = None) -> Message:
-    return _said("provisioning.confirm", {"GCID": gcid, "token": token}, cookie)
+    return _make_message("provisioning.confirm", {"GCID": gcid, "token": token}, cookie)
 
 
 def build_revocation(gcid: str) -> Message:
-    return _said("provisioning.revoke", {"GCID": gcid})
+    return _make_message("provisioning.revoke", {"GCID": gcid})
 
 
 def build_registration(sender: str, cookie: Any) -> Message:
-    return _said("cookie.register", {"GCID": sender}, cookie)
+    return _make_message("cookie.register", {"GCID": sender}, cookie)
 
 
-def _said(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
+def _make_message(topic: str, arguments: dict[str, str], cookie: Any = None) -> Message:
     documents = []
     if cookie is not None:
         documents = [make_part(cookie)]

@@ -39,14 +39,14 @@ def live_viewer(request: Request, asked: LiveFilter) -> LiveView:
     return LiveView(console.network, console.live, caller_of(request), asked.what, asked.service)
 
 
-async def live_figures(request: Request, sight: LiveView, fresh_s: float = 0.0) -> dict[str, Any]:
+async def live_figures(request: Request, viewer: LiveView, fresh_s: float = 0.0) -> dict[str, Any]:
     console = console_of(request)
-    traffic = sight.traffic(console.now_us)
+    traffic = viewer.traffic(console.now_us)
     return {
         "traffic": traffic,
         "pulse": traffic_svg(traffic.beats),
-        "queues": await sight.queues(fresh_s),
-        "failures": sight.failures(),
+        "queues": await viewer.queues(fresh_s),
+        "failures": viewer.failures(),
         "since_us": console.live.since_us,
         "skipped": console.live.skipped,
         "now_us": console.now_us,

@@ -41,7 +41,7 @@ ROUTING = NavigationGroup(
         NavigationItem(path="/exchanges", title="Exchanges"),
         NavigationItem(path="/models", title="Models"),
         NavigationItem(path="/batches", title="Batches"),
-        NavigationItem(path="/bench", title="Test"),
+        NavigationItem(path="/test", title="Test"),
     ),
 )
 ANALYTICS = NavigationGroup(

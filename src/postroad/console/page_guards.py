@@ -240,7 +240,7 @@ def _with_csrf_check(page: Page) -> Page:
 def _with_error_pages(page: Page) -> Page:
     """Return the page, or a page with the error."""
 
-    async def told(request: Request) -> Response:
+    async def guarded(request: Request) -> Response:
         try:
             return await page(request)
         except (Refused, Unavailable) as error:
@@ -248,7 +248,7 @@ def _with_error_pages(page: Page) -> Page:
         except Exception as error:
             return _mistake_page(request, error)
 
-    return told
+    return guarded
 
 
 def _mistake_page(request: Request, error: Exception) -> Response:

@@ -102,7 +102,7 @@ class WhatIfRun:
             return ""
 
     @property
-    def said(self) -> str:
+    def output(self) -> str:
         return self.text(OUTPUT_FILE)[-MAX_OUTPUT:]
 
     def stop(self) -> None:

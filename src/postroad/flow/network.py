@@ -50,7 +50,7 @@ from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.expire import ExpireStage
 from postroad.flow.stages.explain import ExplainStage
 from postroad.flow.stages.forward import ForwardResult, ForwardStage, do_nothing
-from postroad.flow.stages.full_recipients import USUAL_MOST, FullRecipients
+from postroad.flow.stages.full_recipients import DEFAULT_WAITING, FullRecipients
 from postroad.flow.stages.history import HistoryStage
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.mailbox_time_limit import MailboxTimeLimit
@@ -79,7 +79,7 @@ class Network:
         token_key: bytes,
         wait_until_indexed: WaitUntilIndexed,
         limits: OrganizationLimits | None = None,
-        waiting_most: int = USUAL_MOST,
+        waiting_most: int = DEFAULT_WAITING,
         standards: StandardCatalogue = BUILT_IN,
         metrics: Metrics | None = None,
     ) -> None:

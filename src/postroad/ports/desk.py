@@ -21,7 +21,7 @@ class JournalStep(Struct, gc=False, frozen=True):
     entry: Entry
     body: bytes | None = None
     keys: tuple[int, ...] = ()  # must be new (handles, answers …)
-    reserve: bool = False  # may use the storage reserve: acknowledgements and administration
+    reserve: bool = False  # may use the storage reserve: acknowledgments and administration
     waiting: tuple[int, ...] = ()  # deliveries that must not have ended
     absent: tuple[int, ...] = ()  # must be new, but are not used by this step
     organization: str = ""  # of the sender of a post, whose waiting bytes are counted; empty: not counted

@@ -60,7 +60,7 @@ class Journal(Protocol):
     """The single source of state, audit, billing and warehouse: groups of records, appended and never changed."""
 
     async def append(self, records: Sequence[NewRecord], *, reserve: bool = False) -> Appended:
-        """Make the group durable, all or nothing. ``reserve`` may use the space kept for acknowledgements."""
+        """Make the group durable, all or nothing. ``reserve`` may use the space kept for acknowledgments."""
         ...
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:

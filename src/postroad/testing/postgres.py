@@ -217,13 +217,13 @@ class PostgresServer:
             self._process = self._account.spawn(command, cwd=self._home, output=log.fileno())
         deadline = time.monotonic() + START_TIMEOUT_S
         while self.is_running and time.monotonic() < deadline:
-            if self._says_ready():
+            if self._is_ready():
                 return True
             time.sleep(0.02)
         self.stop(immediate=True)
         return False
 
-    def _says_ready(self) -> bool:
+    def _is_ready(self) -> bool:
         """Return True if the lock file belongs to this process, not to a crashed one, and its last line is ``ready``."""
         try:
             lines = (self.data_directory / "postmaster.pid").read_text().split("\n")

@@ -36,8 +36,8 @@ PROFILE = (
     "routing",
     "returns",
 )
-MOST_SERVICES = 8
-MOST_RULES = 4
+MAX_SERVICES = 8
+MAX_RULES = 4
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -70,8 +70,8 @@ def gcid(number: int) -> str:
 
 def posts() -> st.SearchStrategy[Posted]:
     """A message from the first service of a network of two to eight."""
-    rules = st.lists(st.binary(min_size=24, max_size=24), max_size=MOST_RULES)
-    services = st.lists(st.tuples(st.binary(min_size=6, max_size=6), rules), min_size=2, max_size=MOST_SERVICES)
+    rules = st.lists(st.binary(min_size=24, max_size=24), max_size=MAX_RULES)
+    services = st.lists(st.tuples(st.binary(min_size=6, max_size=6), rules), min_size=2, max_size=MAX_SERVICES)
     return st.builds(posted, services, st.binary(min_size=24, max_size=24))
 
 

@@ -11,7 +11,11 @@ import pytest
 from msgspec.structs import asdict, replace
 
 from postroad.client.blocking.batches import Batches
+from postroad.client.blocking.bindings import Bindings
+from postroad.client.blocking.dead_letters import DeadLetters
+from postroad.client.blocking.notifications import Notifications
 from postroad.client.nonblocking.batches import AsyncBatches
+from postroad.client.nonblocking.bindings import AsyncBindings
 from postroad.client.steps import Talk
 from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView, CriterionView
 from tests.unit.client.scripted import Script, conversations, ok
@@ -46,8 +50,8 @@ def both(script: Script) -> tuple[Batches, AsyncBatches]:
 def test_lists_are_followed_to_their_end() -> None:
     script = Script([ok({"items": [LISTED], "next": "c"}), ok({"items": [LISTED]})] * 2)
     blocking, nonblocking = both(script)
-    assert blocking.listed("Acme/orders", "open") == [LISTED, LISTED]
-    assert asyncio.run(nonblocking.listed("Acme/orders", "open")) == [LISTED, LISTED]
+    assert blocking.list("Acme/orders", "open") == [LISTED, LISTED]
+    assert asyncio.run(nonblocking.list("Acme/orders", "open")) == [LISTED, LISTED]
     assert [request.path for request in script.requests[:2]] == [
         "/v1/batches?limit=200&service=Acme%2Forders&state=open",
         "/v1/batches?limit=200&cursor=c&service=Acme%2Forders&state=open",
@@ -72,11 +76,10 @@ def test_more_of_the_first_members_than_a_page_has_take_several() -> None:
 
 ACTIONS: list[tuple[str, Callable[[Any], Any]]] = [
     ("release", lambda batches: batches.release(ID, reason="why", version=3)),
-    ("hold", lambda batches: batches.hold(ID, reason="why", version=3)),
-    ("let-go", lambda batches: batches.let_go(ID, reason="why", version=3)),
+    ("pause", lambda batches: batches.pause(ID, reason="why", version=3)),
     ("resume", lambda batches: batches.resume(ID, reason="why", version=3)),
     ("drop", lambda batches: batches.drop(ID, "why", version=3)),
-    ("members/77/take-out", lambda batches: batches.take_out(ID, 77, "why", version=3)),
+    ("members/77/remove", lambda batches: batches.remove(ID, 77, "why", version=3)),
 ]
 
 
@@ -89,6 +92,16 @@ def test_every_action_says_why_and_on_which_version(action: str, act: Callable[[
         assert (request.method, request.path) == ("POST", f"/v1/batches/{ID}/{action}")
         assert msgspec.json.decode(request.body) == {"reason": "why"}
         assert dict(request.headers)["If-Match"] == '"3"'
+
+
+def test_the_old_names_of_actions_still_work() -> None:
+    for api in (Batches, AsyncBatches):
+        assert (api.hold, api.let_go, api.take_out) == (api.pause, api.resume, api.remove)
+
+
+@pytest.mark.parametrize("api", [Batches, Bindings, DeadLetters, Notifications, AsyncBatches, AsyncBindings])
+def test_the_old_name_of_list_still_works(api: Any) -> None:
+    assert api.listed is api.list
 
 
 def test_without_a_version_the_batch_is_meant_as_it_is() -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.client import ProvisioningVisit, Refused, Unavailable, provisioning
+from postroad.client import ProvisioningRedirect, ProvisioningVisit, Refused, Unavailable, provisioning
 from postroad.client.steps import ApiResponse
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.model.message import Argument, MessageType, Status
@@ -103,10 +103,10 @@ def test_no_answer_is_no_success() -> None:
 
 @pytest.mark.req("N8", "K1")
 def test_a_visit_is_read_from_the_query() -> None:
-    visit = ProvisioningVisit.from_query("?" + QUERY + "&lang=en", HOME)
-    assert visit == ProvisioningVisit(gcid=GCID, token=TOKEN, return_url=BACK)
+    visit = ProvisioningRedirect.from_query("?" + QUERY + "&lang=en", HOME)
+    assert visit == ProvisioningRedirect(gcid=GCID, token=TOKEN, return_url=BACK)
     given = {"serviceID": GCID, "token": TOKEN, "returnURL": BACK, "customer": "mybiz"}
-    assert ProvisioningVisit.from_query(given, HOME) == visit
+    assert ProvisioningRedirect.from_query(given, HOME) == visit
 
 
 @pytest.mark.req("Z4", "N8")
@@ -125,11 +125,15 @@ def test_a_visit_is_read_from_the_query() -> None:
 def test_a_strangers_visit_is_refused(changed: dict[str, str]) -> None:
     given = {"serviceID": GCID, "token": TOKEN, "returnURL": BACK} | changed
     with pytest.raises(Refused) as refused:
-        ProvisioningVisit.from_query(given, HOME)
+        ProvisioningRedirect.from_query(given, HOME)
     assert refused.value.code == "value.invalid"
 
 
 @pytest.mark.parametrize("query", ["", f"serviceID={GCID}&token={TOKEN}", f"{QUERY}&token={TOKEN}"])
 def test_a_visit_brings_each_parameter_once(query: str) -> None:
     with pytest.raises(Refused, match="each once"):
-        ProvisioningVisit.from_query(query, HOME)
+        ProvisioningRedirect.from_query(query, HOME)
+
+
+def test_the_old_name_of_the_redirect_still_works() -> None:
+    assert ProvisioningVisit is ProvisioningRedirect

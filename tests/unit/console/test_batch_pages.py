@@ -48,7 +48,7 @@ async def test_the_members_of_a_batch_are_all_there_page_by_page(
 async def test_a_batch_that_nobody_gathers_any_more_can_be_dropped_and_nothing_else(tmp_path: Path) -> None:
     async with inhabited(tmp_path) as found:
         person, here = (await enter_all(found))[WHO], found.place("/batches/{batch}", WHO)
-        assert offered(person, (await person.get(here)).text) == {"release", "hold"}
+        assert offered(person, (await person.get(here)).text) == {"release", "pause"}
         service = found.running.network.directory.services[found.gcid(f"{HOUSE}/Port-{WHO}")]
         former = replace(service, hosted=Hosting.NONE, batching=None)
         await found.running.network.configuration.change("test", [build_save(former)])

@@ -103,7 +103,7 @@ def _asked_for() -> list[str]:
     return [
         f"/find?q={text}", f"/?done={text}", f"/login?next=/{text}", f"/messages?topic={text}&service={text}",
         f"/live?service={text}",
-        f"/directory?text={text}&category={text}", f"/bench?service={text}&session={text}", f"/support/new?session={text}",
+        f"/directory?text={text}&category={text}", f"/test?service={text}&session={text}", f"/support/new?session={text}",
         f"/models/x?topic={text}", f"/batches?service={text}", f"/connect?service={text}&provider={text}", f"/nothing/{text}",
     ]  # fmt: skip
 
@@ -119,7 +119,7 @@ async def _write_everywhere(found: Inhabited, owner: Visitor) -> None:
     made = await owner.send("/account/keys", {"label": SHORT, "current": PASSWORD})
     assert made.status_code == 200
     await owner.send(f"/services/{found.places['buyer']}/keys", {"label": SHORT})
-    for form in ("/services/new", "/bench/rule", f"/rules/{found.places['buyer']}/new", "/register", "/login"):
+    for form in ("/services/new", "/test/rule", f"/rules/{found.places['buyer']}/new", "/register", "/login"):
         fields = dict.fromkeys(("organization", "name", "service", "text", "document", "more", "email"), ALL)
         answer = await owner.send(form, fields)
         assert not _markup(answer), form

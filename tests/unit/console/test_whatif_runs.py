@@ -95,7 +95,7 @@ def test_one_is_at_work_at_a_time_and_can_be_stopped(tmp_path: Path) -> None:
 def test_what_ends_without_a_report_has_failed_and_says_why(tmp_path: Path) -> None:
     run = runs(tmp_path, FAILS).start("0123456789ab", WISH, "postroad: 1")
     assert ended(run) is RunState.FAILED
-    assert "there is no Java here" in run.said
+    assert "there is no Java here" in run.output
     for name in ("../../etc", "0123456789AB", "", "0123456789ab0"):
         assert runs(tmp_path, FAILS).find(name) is None
 

@@ -30,12 +30,12 @@ class ServerPipe:
         os.set_blocking(STANDARD_ERROR, False)  # a full pipe loses what is printed, and blocks no one up
         return line
 
-    def heard(self) -> bytes:
+    def receive_frame(self) -> bytes:
         """The next frame; empty when the server is gone."""
         header = self._reading.read(HEADER_BYTES)
         return self._reading.read(int.from_bytes(header, "big")) if len(header) == HEADER_BYTES else b""
 
-    def say(self, frame: bytes) -> None:
+    def send_frame(self, frame: bytes) -> None:
         self._writing.write(frame)
         self._writing.flush()
 

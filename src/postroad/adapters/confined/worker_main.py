@@ -34,9 +34,9 @@ CallAnswer = Callable[[bytes], WorkerOutcome | SourceAnswers]
 def main(engine: str) -> int:
     server = ServerPipe.take_over()
     try:
-        serve(read_terms(server.heard()), server, engine)
+        serve(read_terms(server.receive_frame()), server, engine)
     except Misconfigured as refused:
-        server.say(encode_frame(WorkerReady(refused.faults)))
+        server.send_frame(encode_frame(WorkerReady(refused.faults)))
         return EXIT_MISCONFIGURED
     return 0
 
@@ -46,7 +46,7 @@ def serve(terms: WorkerTerms, server: ServerPipe, engine: str) -> None:
     confinement.limit_resources(terms.memory_bytes)
     answer: CallAnswer = import_module(engine).load_engine(terms)
     confinement.close_doors()
-    server.say(encode_frame(WorkerReady()))
-    while frame := server.heard():
+    server.send_frame(encode_frame(WorkerReady()))
+    while frame := server.receive_frame():
         confinement.limit_cpu(terms.deadline_s)
-        server.say(encode_frame(answer(frame)))
+        server.send_frame(encode_frame(answer(frame)))

@@ -71,7 +71,7 @@ class GroupCommit:
         self._task = asyncio.get_running_loop().create_task(self._run(), name="group-commit")
 
     def submit(self, step: JournalStep, done: Done) -> None:
-        """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgements still pass)."""
+        """Add a step to the next group; raises Unavailable when the backlog is full (acknowledgments still pass)."""
         body = step.body
         self._add((step,), OVERHEAD_BYTES + (len(body) if body else 0), done, None)
 

@@ -164,7 +164,7 @@ class LocalDesk(LocalQueues):
         try:
             return await self._append(steps)
         except Unavailable as error:
-            # When storage is nearly full posts are refused, while acknowledgements still go through.
+            # When storage is nearly full posts are refused, while acknowledgments still go through.
             saved = iter(await self._append([step for step in steps if step.reserve], reserve=True))
             return [next(saved) if step.reserve else error for step in steps]
 

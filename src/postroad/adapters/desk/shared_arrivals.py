@@ -85,13 +85,13 @@ class ArrivalListener:
                 await asyncio.sleep(pause_s)
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
                 continue
-            if await self._hear(connection, listening):
+            if await self._listen_on(connection, listening):
                 pause_s = FIRST_PAUSE_S
             else:
                 await asyncio.sleep(pause_s)
                 pause_s = min(LONGEST_PAUSE_S, pause_s * 2)
 
-    async def _hear(self, connection: Connection, listening: asyncio.Event) -> bool:
+    async def _listen_on(self, connection: Connection, listening: asyncio.Event) -> bool:
         """Process notifications until the connection ends; False if it could not listen."""
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())

@@ -177,7 +177,7 @@ class IndexProcess:
             self._silence.cancel()
             self._silence = None
 
-    def _hear(self, announcement: Announcement) -> None:
+    def _handle_announcement(self, announcement: Announcement) -> None:
         self._broken_silence()
         self._is_at_work = True
         progressed = announcement.seq > self._position
@@ -276,7 +276,7 @@ class IndexProcess:
                     if line == HEARTBEAT or rebuilds != self._rebuilds:  # what it says of a file that is given up
                         continue
                     with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
-                        self._hear(read_announcement(line))
+                        self._handle_announcement(read_announcement(line))
             self._broken_silence()
             return await self._process.wait()
         finally:

@@ -123,7 +123,7 @@ class ConnectionPool:
                 with _raise_disconnects(connection):
                     yield connection
         except AWAY as error:
-            raise self._told(error) from error
+            raise self._translate_error(error) from error
         self._pause.succeeded()
 
     async def fetch(self, sql: str, *parameters: Any) -> list[Row]:
@@ -141,7 +141,7 @@ class ConnectionPool:
         except AWAY:
             self._pool.terminate()
 
-    def _told(self, error: Exception) -> Exception:
+    def _translate_error(self, error: Exception) -> Exception:
         if isinstance(error, ValueError):  # how asyncpg reports parameters of the wrong type
             return error
         if isinstance(error, asyncpg.DiskFullError):

@@ -161,7 +161,7 @@ class StarlarkEngine:
         except BaseException as raised:
             words = _complaint(raised).words
             return _error(f"{words} (the content cannot be read: {fault})" if fault else words)
-        return _told(told)
+        return _make_source_answer(told)
 
     def _message(self, told: ScriptMessage) -> tuple[FrozenModule, str]:
         """The message, and why its content is not there, if it is not."""
@@ -208,7 +208,7 @@ def _frozen(text: AstModule, names: Globals = GLOBALS) -> FrozenModule:
     return module.freeze()
 
 
-def _told(told: object) -> SourceAnswer:
+def _make_source_answer(told: object) -> SourceAnswer:
     match told:
         case [str(kind)]:
             return SourceAnswer(KINDS[kind])

@@ -26,8 +26,8 @@ from postroad.errors import Refused
 from postroad.ports import ItemValue, QueryVerdict
 
 LARGEST_CONTENT_BYTES = 4 * 1024 * 1024
-MOST_VALUES = 200_000
-MOST_ELEMENTS = 20_000
+MAX_VALUES = 200_000
+MAX_ELEMENTS = 20_000
 
 _CHARSET = re.compile(r';\s*charset\s*=\s*"?([\w.:-]+)', re.IGNORECASE)
 _CODECS = {
@@ -44,15 +44,15 @@ def read_content(content: bytes, media_type: str) -> ScriptMessage:
         return ScriptMessage(media_type=media_type, fault=fault)
     shape = _shape(content, media_type)
     if shape != "xml":
-        return _told(content, media_type, shape)
+        return _make_script_message(content, media_type, shape)
     try:
         text = to_utf8(content).decode()
     except (Refused, UnicodeDecodeError) as fault:
-        return _told(content, media_type, "", _words(fault))
+        return _make_script_message(content, media_type, "", _words(fault))
     return _limited(text, media_type, shape)
 
 
-def _told(content: bytes, media_type: str, shape: Shape, why: str = "") -> ScriptMessage:
+def _make_script_message(content: bytes, media_type: str, shape: Shape, why: str = "") -> ScriptMessage:
     """Decodes the content in the charset of its content type; ``why`` explains content that is not parsed."""
     try:
         text = _decoded(content, media_type)
@@ -82,10 +82,10 @@ def _decoded(content: bytes, media_type: str) -> str:
 
 
 def _too_much(text: str, shape: Shape) -> str:
-    if shape == "json" and sum(map(text.count, ",[{")) > MOST_VALUES:
-        return f"it may have more than the {MOST_VALUES} values that scripts can read"
-    if shape == "xml" and text.count("<") - text.count("</") > MOST_ELEMENTS:
-        return f"it may have more than the {MOST_ELEMENTS} elements that scripts can read"
+    if shape == "json" and sum(map(text.count, ",[{")) > MAX_VALUES:
+        return f"it may have more than the {MAX_VALUES} values that scripts can read"
+    if shape == "xml" and text.count("<") - text.count("</") > MAX_ELEMENTS:
+        return f"it may have more than the {MAX_ELEMENTS} elements that scripts can read"
     return ""
 
 

@@ -57,7 +57,7 @@ class HttpPusher:
         deadline = asyncio.get_running_loop().time() + request.timeout_s
         try:
             answer = await self._exchange(request, deadline)
-            return self._told(answer)
+            return self._make_push_answer(answer)
         except NoAnswer as error:
             return PushAnswer(status=None, fault=error.reason)
 
@@ -135,7 +135,7 @@ class HttpPusher:
             raise not_allowed(destination)
         return [ip_address(text) for text in found]
 
-    def _told(self, answer: ReceiverResponse) -> PushAnswer:
+    def _make_push_answer(self, answer: ReceiverResponse) -> PushAnswer:
         encoding = answer.headers.get("content-encoding", "identity").lower()
         if encoding != "identity" and answer.body and 200 <= answer.status < 300:
             raise NoAnswer(make_reason("push.answer-compressed", encoding=encoding[:40]))

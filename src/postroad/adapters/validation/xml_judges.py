@@ -67,7 +67,7 @@ class XsdJudge:
         if len(seen) > FEW:
             return seen[:MAX_FAULTS]
         if (seen or self._knows_ids) and not self._valid(_tree(utf8, _parser())):
-            return _told(self._schema.error_log)
+            return _list_faults(self._schema.error_log)
         return seen[:MAX_FAULTS]
 
     def _seen_while_parsing(self, utf8: bytes) -> list[FoundFault]:
@@ -105,7 +105,7 @@ class DtdJudge:
 
     def faults(self, document: bytes) -> list[FoundFault]:
         tree = _tree(_admitted(document), _parser())
-        return [] if self._dtd.validate(tree) else _told(self._dtd.error_log)
+        return [] if self._dtd.validate(tree) else _list_faults(self._dtd.error_log)
 
 
 class _FromShelf(_FromCatalogue):
@@ -161,7 +161,7 @@ def _not_compiled(log: Any, otherwise: str) -> Refused:
     return Refused("schema.invalid", faults[0].message, pointer=f"line {faults[0].line}" if faults[0].line else "")
 
 
-def _told(log: Any) -> list[FoundFault]:
+def _list_faults(log: Any) -> list[FoundFault]:
     """Return the errors of a document that is known to have some."""
     told = [make_fault(entry.message, entry.line, entry.path or "") for entry in list(log)[:MAX_FAULTS]]
     return told or [NO_REASON]

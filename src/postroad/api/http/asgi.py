@@ -74,7 +74,7 @@ class AsgiExchange:
 
     async def receive(self) -> Event:
         if not self._handed_over:
-            self._connection.say_continue()
+            self._connection.send_continue()
         while not self._has_news():
             self._wake.clear()
             await self._wake.wait()

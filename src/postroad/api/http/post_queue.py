@@ -1,4 +1,4 @@
-"""Posts that cannot be started now wait here, so that they delay neither polls nor acknowledgements.
+"""Posts that cannot be started now wait here, so that they delay neither polls nor acknowledgments.
 
 One turn of the event loop starts posts worth ``TURN_CREDIT``. Further posts wait with their connections, unparsed, in one
 line for each organization, and the lines take turns:
@@ -10,7 +10,7 @@ line for each organization, and the lines take turns:
 A post is late after ``MAX_WAIT_S`` if its organization has many connections that wait, compared with the others, and else only
 after ``PATIENT_WAIT_S``: when the server stands still for a moment, those that caused no overload lose nothing.
 
-Rules: a poll or an acknowledgement never waits here. A post is refused before it is parsed, so a refusal costs a small
+Rules: a poll or an acknowledgment never waits here. A post is refused before it is parsed, so a refusal costs a small
 part of what accepting costs. An organization that posts too much delays only its own posts.
 """
 

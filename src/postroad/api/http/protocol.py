@@ -225,9 +225,9 @@ class HttpConnection(asyncio.Protocol):
         if self._exchange is not None:
             self._exchange.start()
         elif not self.outbox.replies:
-            self.say_continue()
+            self.send_continue()
 
-    def say_continue(self) -> None:
+    def send_continue(self) -> None:
         if self.owes_continue and not self._input_closed:
             self.owes_continue = False
             self._transport.write(CONTINUE)
@@ -279,7 +279,7 @@ class HttpConnection(asyncio.Protocol):
             if self._front.draining and self._incoming is None:
                 self._close()
             elif self._exchange is None:
-                self.say_continue()
+                self.send_continue()
         if self._pending and not self.outbox.corked and not self._input_closed:
             self._front.loop.call_soon(self.resume)
 

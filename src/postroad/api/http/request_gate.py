@@ -1,6 +1,6 @@
 """Decides whether the next request of a connection may begin, and records what it waits for.
 
-Rules: polls and acknowledgements wait only for memory, and not for posts. A post waits for memory and for its turn in the
+Rules: polls and acknowledgments wait only for memory, and not for posts. A post waits for memory and for its turn in the
 ``PostQueue``. On an address that serves both, the body decides, so a small body is awaited before it is judged.
 """
 

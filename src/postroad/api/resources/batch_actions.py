@@ -54,14 +54,16 @@ def _endpoint(action: BatchAction) -> Callable[..., Awaitable[Response]]:
 
 
 for one in BATCH_ACTIONS.values():
-    router.add_api_route(
-        BATCH + one.path,
-        _endpoint(one),
-        methods=["POST"],
-        name=one.operation,
-        description=one.description,
-        **returns(BatchDetails),
-    )
+    for path in (one.path, *one.old_paths):
+        router.add_api_route(
+            BATCH + path,
+            _endpoint(one),
+            methods=["POST"],
+            name=one.operation,
+            description=one.description,
+            include_in_schema=path == one.path,
+            **returns(BatchDetails),
+        )
 
 
 async def _act(

@@ -121,7 +121,7 @@ class BindingTrial(StrictShape):
     binding: binding_trial.TriedBinding | None = None
 
     @model_validator(mode="after")
-    def has_one_message(self) -> Self:
+    def check_single_message(self) -> Self:
         if (self.message is None) == (self.session is None):
             raise ValueError("use exactly one of message and session")
         return self

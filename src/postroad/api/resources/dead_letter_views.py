@@ -82,7 +82,7 @@ class ManyLetters(Filters):
     cursor: Annotated[StrictStr, Field(max_length=500)] = ""
 
     @model_validator(mode="after")
-    def says_which(self) -> Self:
+    def check_selection(self) -> Self:
         if self.are_given == self.all:
             raise ValueError("select dead letters by at least one filter, or all of them by all, not both")
         return self

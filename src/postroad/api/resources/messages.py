@@ -40,7 +40,7 @@ class MessageQuery(PageQuery):
     state: Annotated[StateName, Field(description="State of received messages")] = ""
 
     @model_validator(mode="after")
-    def filters_fit_the_box(self) -> Self:
+    def check_filters(self) -> Self:
         if self.state and self.box != "received":
             raise ValueError("state applies only to received messages; use it with box=received")
         if self.box == "refused" and (self.type or self.topic):

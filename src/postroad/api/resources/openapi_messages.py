@@ -74,7 +74,7 @@ SPEAK_JSON = (
     "receive_as2",
     "receive_as2_of_organization",
 )  # about what went wrong, whatever they are sent
-AS2_REQUIRED = ("AS2-From", "AS2-To")  # of messages and receipts
+AS2_REQUIRED = ("AS2-From", "AS2-To")  # of messages and MDNs
 SECURITY: list[dict[str, list[str]]] = [{"key": []}, {"password": []}, {"certificate": []}]
 
 

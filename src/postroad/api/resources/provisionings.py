@@ -44,7 +44,7 @@ class NewProvisioning(StrictShape):
     ] = ""
 
 
-class Visit(StrictShape):
+class ProvisioningToken(StrictShape):
     token: Annotated[StrictStr, Field(max_length=64, description="As sent to the provider's page")]
 
 
@@ -89,7 +89,7 @@ async def read_provisioning(api: Api, caller: Asking, service: str) -> Response:
 
 
 @router.post(PROVISIONING + "/inspection", **returns(ProvisioningView))
-async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: Visit) -> Response:
+async def inspect_provisioning(api: Api, caller: Asking, service: str, visit: ProvisioningToken) -> Response:
     """Who wants to be linked: called by the provider, with the GCID and token of the request. Changes nothing."""
     return answer(
         provisioning_view(api, trusting.find_pending_provisioning(api.administration, caller, service, visit.token))

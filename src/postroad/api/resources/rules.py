@@ -58,7 +58,7 @@ class RuleAdjustment(StrictShape):
     place: Place | None = None
 
     @model_validator(mode="after")
-    def says_something(self) -> Self:
+    def check_not_empty(self) -> Self:
         if self.enabled is None and self.place is None:
             raise ValueError("use enabled or place, or both")
         return self

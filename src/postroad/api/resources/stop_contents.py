@@ -40,12 +40,13 @@ async def read_part_at_stop(api: Api, caller: Asking, session: str, delivery: De
     return part_answer(part, await reading.read_part_at_stop(api.network, caller, session, delivery, part))
 
 
-@router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response)
-async def read_receipt_at_stop(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
+@router.get(SESSION + "/stops/{delivery}/receipt", response_class=Response, include_in_schema=False)  # the old URL
+@router.get(SESSION + "/stops/{delivery}/mdn", response_class=Response)
+async def read_mdn(api: Api, caller: Asking, session: str, delivery: Delivery) -> Response:
     """The signed MDN by which an AS2 partner has confirmed a message, unchanged: its headers and every byte of its body."""
-    receipt = await read_mdn_at_stop(api.network, caller, session, delivery)
-    headers = {"Content-Disposition": 'attachment; filename="receipt.eml"', "Content-Security-Policy": "sandbox"}
-    return Response(receipt, headers=headers, media_type="message/rfc822")
+    mdn = await read_mdn_at_stop(api.network, caller, session, delivery)
+    headers = {"Content-Disposition": 'attachment; filename="mdn.eml"', "Content-Security-Policy": "sandbox"}
+    return Response(mdn, headers=headers, media_type="message/rfc822")
 
 
 def part_answer(part_id: str, found: PartContent) -> Response:

@@ -41,7 +41,7 @@ class SchemaToTry(StrictShape):
     content: Annotated[Content | None, Field(description="Its text; default: the saved schema")] = None
 
     @model_validator(mode="after")
-    def is_somewhere(self) -> Self:
+    def check_location(self) -> Self:
         if self.kind not in SCHEMA_KINDS:
             raise ValueError("a schema's kind is schema, dtd or jsonschema")
         if self.content is None and self.service is None:
@@ -94,7 +94,7 @@ class TryWish(StrictShape):
     parameters: Annotated[Parameters, Field(description="Parameters of a stylesheet")]
 
     @model_validator(mode="after")
-    def is_one_thing_on_another(self) -> Self:
+    def check_operands(self) -> Self:
         if sum(what is not None for what in (self.rule, self.condition, self.stylesheet, self.schema_)) != 1:
             raise ValueError("use exactly one of rule, condition, stylesheet and schema")
         if sum(what is not None for what in (self.message, self.session, self.document)) != 1:

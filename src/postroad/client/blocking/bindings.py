@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.bindings import BindingConversations, BindingFields
@@ -19,9 +20,11 @@ class Bindings:
         self._say = BindingConversations(talks)
         self._run = run
 
-    def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
+    def list(self, exchange: str, *, queue: str = "") -> builtins.list[ListedBinding]:
         """Return the bindings; ``state`` shows how each is evaluated and its counts."""
-        return self._run(self._say.listed(exchange, queue))
+        return self._run(self._say.list_bindings(exchange, queue))
+
+    listed = list  # deprecated name
 
     def binding(self, exchange: str, name: str) -> BindingView:
         """Return one binding."""

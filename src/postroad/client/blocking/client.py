@@ -175,9 +175,11 @@ class Client:
         """Return the message as delivered to one stop of its trace, as far as the caller may see it."""
         return self._run(contents.load_parts(self._talks, session, delivery))
 
-    def receipt_at(self, session: str, delivery: int) -> bytes:
+    def mdn_at(self, session: str, delivery: int) -> bytes:
         """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return self._run(contents.load_mdn(self._talks, session, delivery))
+
+    receipt_at = mdn_at  # deprecated name
 
     def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         """Return what was delivered to each stop of a history, by delivery number."""

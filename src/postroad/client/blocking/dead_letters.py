@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.blocking.runner import RunConversation
@@ -24,11 +25,13 @@ class DeadLetters:
         self._say = DeadLetterConversations(talks)
         self._run = run
 
-    def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterView]:
+    def list(self, **filters: Unpack[DeadLetterFilters]) -> builtins.list[LetterView]:
         """Return the letters that have not been handled, oldest first."""
-        return self._run(self._say.listed(filters))
+        return self._run(self._say.list_dead_letters(filters))
 
-    def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterGroup]:
+    listed = list  # deprecated name
+
+    def groups(self, **filters: Unpack[DeadLetterFilters]) -> builtins.list[LetterGroup]:
         """Return the number of letters at each service, by cause."""
         return self._run(self._say.groups(filters))
 
@@ -56,7 +59,7 @@ class DeadLetters:
         rate: float = 0.0,
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
+    ) -> builtins.list[LetterResult]:
         """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         wish = select_letters(filters) | build_resend_wish(reason, expires_in_s)
         return self._run(self._say.act_on_many(RESEND, wish, rate, progress))
@@ -68,6 +71,6 @@ class DeadLetters:
         rate: float = 0.0,
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
+    ) -> builtins.list[LetterResult]:
         """Drop all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         return self._run(self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress))

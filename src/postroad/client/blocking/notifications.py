@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.blocking.runner import RunConversation
@@ -18,13 +19,15 @@ class Notifications:
         self._say = NotificationConversations(talks)
         self._run = run
 
-    def events(self) -> list[EventKindView]:
+    def events(self) -> builtins.list[EventKindView]:
         """Return the events that people can be notified of."""
         return self._run(self._say.events())
 
-    def listed(self, organization: str) -> list[SubscriptionView]:
+    def list(self, organization: str) -> builtins.list[SubscriptionView]:
         """Return the subscriptions, and the status of their channels."""
-        return self._run(self._say.listed(organization))
+        return self._run(self._say.list_subscriptions(organization))
+
+    listed = list  # deprecated name
 
     def subscription(self, organization: str, name: str) -> SubscriptionView:
         """Return one subscription."""

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import builtins
+
 from postroad.client.batches import BatchConversations
 from postroad.client.conversations import Conversations
 from postroad.client.nonblocking.runner import AsyncRunConversation
-from postroad.core.model.batch_actions import DROP, HOLD, LET_GO, RELEASE, RESUME, TAKE_OUT
+from postroad.core.model.batch_actions import DROP, PAUSE, RELEASE, REMOVE, RESUME
 from postroad.core.resources.batches import BatchDetails, BatchMemberView, BatchView
 
 
@@ -16,15 +18,17 @@ class AsyncBatches:
         self._say = BatchConversations(talks)
         self._run = run
 
-    async def listed(self, service: str = "", state: str = "") -> list[BatchView]:
+    async def list(self, service: str = "", state: str = "") -> builtins.list[BatchView]:
         """Return the unsent batches, or those in a state (``all``: every one), newest first."""
-        return await self._run(self._say.listed(service, state))
+        return await self._run(self._say.list_batches(service, state))
+
+    listed = list  # deprecated name
 
     async def batch(self, batch: str) -> BatchDetails:
         """Return one batch with its criteria, its interchange and the partner's acknowledgments."""
         return await self._run(self._say.batch(batch))
 
-    async def members(self, batch: str, *, most: int = 0) -> list[BatchMemberView]:
+    async def members(self, batch: str, *, most: int = 0) -> builtins.list[BatchMemberView]:
         """Return all members that ever joined, or the first ``most``, in order of arrival."""
         return await self._run(self._say.members(batch, most))
 
@@ -32,22 +36,20 @@ class AsyncBatches:
         """Close a batch now, even if its criteria are not met, and resume it if it was paused."""
         return await self._run(self._say.act(RELEASE, batch, reason, version))
 
-    async def hold(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
+    async def pause(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
         """Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed."""
-        return await self._run(self._say.act(HOLD, batch, reason, version))
-
-    async def let_go(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
-        """Resume a paused batch."""
-        return await self._run(self._say.act(LET_GO, batch, reason, version))
+        return await self._run(self._say.act(PAUSE, batch, reason, version))
 
     async def resume(self, batch: str, *, reason: str = "", version: int = 0) -> BatchDetails:
-        """Resume a suspended batch, with the same bytes if it was assembled and no member has left since."""
+        """Resume a paused or suspended batch; a suspended one with the same bytes if its members are unchanged."""
         return await self._run(self._say.act(RESUME, batch, reason, version))
 
     async def drop(self, batch: str, reason: str, *, version: int = 0) -> BatchDetails:
         """Drop a suspended batch: its members become dead letters, which can be resent."""
         return await self._run(self._say.act(DROP, batch, reason, version))
 
-    async def take_out(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> BatchDetails:
+    async def remove(self, batch: str, delivery: int, reason: str, *, version: int = 0) -> BatchDetails:
         """Remove one message from a batch: it becomes a dead letter, and the others continue."""
-        return await self._run(self._say.act(TAKE_OUT, batch, reason, version, delivery))
+        return await self._run(self._say.act(REMOVE, batch, reason, version, delivery))
+
+    hold, let_go, take_out = pause, resume, remove  # deprecated names

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.bindings import BindingConversations, BindingFields
@@ -18,9 +19,11 @@ class AsyncBindings:
         self._say = BindingConversations(talks)
         self._run = run
 
-    async def listed(self, exchange: str, *, queue: str = "") -> list[ListedBinding]:
+    async def list(self, exchange: str, *, queue: str = "") -> builtins.list[ListedBinding]:
         """Return the bindings; ``state`` shows how each is evaluated and its counts."""
-        return await self._run(self._say.listed(exchange, queue))
+        return await self._run(self._say.list_bindings(exchange, queue))
+
+    listed = list  # deprecated name
 
     async def binding(self, exchange: str, name: str) -> BindingView:
         """Return one binding."""

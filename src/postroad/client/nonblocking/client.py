@@ -180,9 +180,11 @@ class AsyncClient:
         """Return the message as delivered to one stop of its trace, as far as the caller may see it."""
         return await self._run(contents.load_parts(self._talks, session, delivery))
 
-    async def receipt_at(self, session: str, delivery: int) -> bytes:
+    async def mdn_at(self, session: str, delivery: int) -> bytes:
         """Return the MDN with which the AS2 partner confirmed the message at one stop of the trace."""
         return await self._run(contents.load_mdn(self._talks, session, delivery))
+
+    receipt_at = mdn_at  # deprecated name
 
     async def contents(self, history: Trace) -> dict[int, tuple[Part, ...]]:
         """Return what was delivered to each stop of a history, by delivery number."""

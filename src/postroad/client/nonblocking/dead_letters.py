@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.conversations import Conversations, Progress, ignore_progress
@@ -23,11 +24,13 @@ class AsyncDeadLetters:
         self._say = DeadLetterConversations(talks)
         self._run = run
 
-    async def listed(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterView]:
+    async def list(self, **filters: Unpack[DeadLetterFilters]) -> builtins.list[LetterView]:
         """Return the letters that have not been handled, oldest first."""
-        return await self._run(self._say.listed(filters))
+        return await self._run(self._say.list_dead_letters(filters))
 
-    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> list[LetterGroup]:
+    listed = list  # deprecated name
+
+    async def groups(self, **filters: Unpack[DeadLetterFilters]) -> builtins.list[LetterGroup]:
         """Return the number of letters at each service, by cause."""
         return await self._run(self._say.groups(filters))
 
@@ -55,7 +58,7 @@ class AsyncDeadLetters:
         rate: float = 0.0,
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
+    ) -> builtins.list[LetterResult]:
         """Resend all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         wish = select_letters(filters) | build_resend_wish(reason, expires_in_s)
         return await self._run(self._say.act_on_many(RESEND, wish, rate, progress))
@@ -67,7 +70,7 @@ class AsyncDeadLetters:
         rate: float = 0.0,
         progress: Progress = ignore_progress,
         **filters: Unpack[DeadLetterFilters],
-    ) -> list[LetterResult]:
+    ) -> builtins.list[LetterResult]:
         """Drop all matching letters, oldest first, at most ``rate`` per second (0: unlimited)."""
         return await self._run(
             self._say.act_on_many(DROP, select_letters(filters) | {"reason": reason}, rate, progress)

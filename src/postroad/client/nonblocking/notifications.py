@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import builtins
 from typing import Unpack
 
 from postroad.client.conversations import Conversations
@@ -17,13 +18,15 @@ class AsyncNotifications:
         self._say = NotificationConversations(talks)
         self._run = run
 
-    async def events(self) -> list[EventKindView]:
+    async def events(self) -> builtins.list[EventKindView]:
         """Return the events that people can be notified of."""
         return await self._run(self._say.events())
 
-    async def listed(self, organization: str) -> list[SubscriptionView]:
+    async def list(self, organization: str) -> builtins.list[SubscriptionView]:
         """Return the subscriptions, and the status of their channels."""
-        return await self._run(self._say.listed(organization))
+        return await self._run(self._say.list_subscriptions(organization))
+
+    listed = list  # deprecated name
 
     async def subscription(self, organization: str, name: str) -> SubscriptionView:
         """Return one subscription."""

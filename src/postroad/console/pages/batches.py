@@ -14,7 +14,7 @@ from postroad.console.page_guards import member_form, member_page, read_form, re
 from postroad.console.pages.services import may_make_service
 from postroad.core.batching.close_criteria import share_at
 from postroad.core.model.batch import BatchState
-from postroad.core.model.batch_actions import BATCH_ACTIONS, TAKE_OUT, list_possible_actions
+from postroad.core.model.batch_actions import REMOVE, find_batch_action, list_possible_actions
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
 from postroad.core.visibility.batch_membership import number_ranges, partner_answer
@@ -63,7 +63,7 @@ async def show_batch(request: Request) -> Response:
 
 async def steer(request: Request) -> Response:
     console, form, asked = console_of(request), await read_form(request), request.path_params
-    action, number = BATCH_ACTIONS.get(asked["action"]), parse_number(asked.get("delivery", "0"))
+    action, number = find_batch_action(asked["action"]), parse_number(asked.get("delivery", "0"))
     if action is None or number is None or action.of_member != ("delivery" in asked):
         raise not_found()
     reason = form.get("reason", "").strip()
@@ -97,7 +97,7 @@ async def _shown(request: Request, fault: str = "") -> Response:
         "following": f"?after={pseudonyms.number(page.next_after)}" if page.next_after is not None else "",
         "actions": list_possible_actions(batch, is_gathering=_is_gathering(shown.seen)),
         "may_change": caller.has_role(_organization(shown, caller), Role.DEVELOPER),
-        "may_leave": TAKE_OUT.is_possible(batch),
+        "may_leave": REMOVE.is_possible(batch),
     }
     return render_page(request, "batch.html", values, 422 if fault else 200)
 

@@ -153,7 +153,7 @@ async def check(request: Request) -> Response:
         faults = faulty.faults
     except Refused as refusal:
         faults = [DocumentError(refusal.pointer, refusal.detail)]
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def switch(request: Request) -> Response:

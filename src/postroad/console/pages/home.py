@@ -86,15 +86,15 @@ MAX_SHOWN = 10
 async def home(request: Request) -> Response:
     console, caller = console_of(request), caller_of(request)
     await console.live.catch_up()
-    sight = LiveView(console.network, console.live, caller)
+    viewer = LiveView(console.network, console.live, caller)
     groups, complete = await letters.list_letter_groups(
         console.network, caller, letters.DeadLetterSearch(), MAX_LETTERS
     )
     suspended = batches.BatchSearch(state=BatchState.SUSPENDED.value, limit=MAX_SHOWN)
     latest = [] if caller.operator else await _latest(console, caller)
     values: dict[str, Any] = {
-        "queues": await sight.queues(),
-        "traffic": sight.traffic(console.now_us),
+        "queues": await viewer.queues(),
+        "traffic": viewer.traffic(console.now_us),
         "letters": sum(group.count for group in groups),
         "is_all": complete,
         "causes": _by_cause(groups),

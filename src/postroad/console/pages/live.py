@@ -27,9 +27,9 @@ async def live(request: Request) -> Response:
     console, caller, asked = console_of(request), caller_of(request), _asked(request)
     await console.live.catch_up()
     turns, mark = list(console.live.turns), console.live.mark
-    sight = live_viewer(request, asked)
-    values = await live_figures(request, sight)
-    latest = await sight.rows(turns, newest=True)
+    viewer = live_viewer(request, asked)
+    values = await live_figures(request, viewer)
+    latest = await viewer.rows(turns, newest=True)
     values |= {
         "rows": latest.rows,
         "earlier": latest.left_out,

@@ -103,7 +103,7 @@ async def check(request: Request) -> Response:
         validate_values(ModelPiece, parse_yaml_text((await read_form(request)).get("piece", "")))
     except InvalidForm as faulty:
         faults = faulty.faults
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def _carry_out(request: Request, wish: ModelPiece, reason: str) -> None:
@@ -117,7 +117,7 @@ async def _shown(
     console, caller, asked = console_of(request), caller_of(request), request.query_params
     looked = await changing.find_visible_model(console.administration, caller, request.path_params["gcid"])
     own = changing.list_own_services(caller, console.directory)
-    index, sight = looked.index, ModelViewer(caller=caller, looked=looked, directory=console.directory, own=own)
+    index, viewer = looked.index, ModelViewer(caller=caller, looked=looked, directory=console.directory, own=own)
     values: dict[str, Any] = {
         "model": looked.service,
         "looked": looked,
@@ -135,40 +135,40 @@ async def _shown(
         "services": list_offered_services(caller, console.directory),
     }
     if index is not None:
-        values |= _tree(index, sight, asked.get("from", ""), asked.get("after", "")) | _received(
-            console, sight, index, values["asked"]
+        values |= _tree(index, viewer, asked.get("from", ""), asked.get("after", "")) | _received(
+            console, viewer, index, values["asked"]
         )
     return render_page(request, "model.html", values, 422 if faults or values["fault"] else 200)
 
 
-def _tree(index: ModelIndex, sight: ModelViewer, tag: str, after: str) -> dict[str, Any]:
+def _tree(index: ModelIndex, viewer: ModelViewer, tag: str, after: str) -> dict[str, Any]:
     tag = tag if tag in index else index.tree.root.tag
-    branch, last = sight.branch(index, tag, after)
+    branch, last = viewer.branch(index, tag, after)
     return {
         "branch": branch,
         "following": f"?{urlencode({'from': tag, 'after': last})}" if last else "",
         "way": path_to(index, tag)[:-1],
-        "beside": [sight.attached(one) for one in sight.may_see(index.beside())[:MAX_RECEIVERS]],
+        "beside": [viewer.attached(one) for one in viewer.may_see(index.beside())[:MAX_RECEIVERS]],
     }
 
 
-def _received(console: Console, sight: ModelViewer, index: ModelIndex, asked: Mapping[str, str]) -> dict[str, Any]:
+def _received(console: Console, viewer: ModelViewer, index: ModelIndex, asked: Mapping[str, str]) -> dict[str, Any]:
     """Return the receivers of a message on a topic, if requested."""
     if not asked["topic"]:
         return {}
     try:
-        found = _reception(console, sight.caller, index, asked)
+        found = _reception(console, viewer.caller, index, asked)
     except Refused as refusal:
         return {"fault": refusal.detail}
-    found = changing.filter_reception(found, sight.looked.service, console.directory)
-    seen = sight.may_see(found.receivers)[:MAX_RECEIVERS]
+    found = changing.filter_reception(found, viewer.looked.service, console.directory)
+    seen = viewer.may_see(found.receivers)[:MAX_RECEIVERS]
     return {
         "received": {
             "reception": found,
             "total": len({one.service for one in found.receivers}),
-            "rows": [(sight.attached(one), path_to(index, one.node)) for one in seen],
+            "rows": [(viewer.attached(one), path_to(index, one.node)) for one in seen],
             "shadowed": [
-                (tag, [sight.attached(one) for one in sight.may_see(producers)])
+                (tag, [viewer.attached(one) for one in viewer.may_see(producers)])
                 for tag, producers in found.shadowing[:MAX_SHADOWS]
             ],
         }

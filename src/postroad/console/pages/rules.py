@@ -135,7 +135,7 @@ async def check(request: Request) -> Response:
         faults = faulty.faults
     except Refused as refusal:
         faults = refusal_errors(refusal)
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def switch(request: Request) -> Response:

@@ -71,7 +71,7 @@ async def change_port(request: Request) -> Response:
 async def check(request: Request) -> Response:
     """Return the errors of the form in its current state, while the person types."""
     faults = await _faults(request, _service(request), await read_form(request))
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def _faults(request: Request, service: Service, form: Form) -> list[DocumentError]:

@@ -136,7 +136,7 @@ async def check(request: Request) -> Response:
         validate_values(ServiceProfile, _profile_in(form))
     except InvalidForm as faulty:
         faults += faulty.faults
-    return render_page(request, "faults.html", {"faults": faults})
+    return render_page(request, "errors.html", {"faults": faults})
 
 
 async def add_key(request: Request) -> Response:
@@ -209,7 +209,7 @@ async def _shown(request: Request, **more: str) -> Response:
         "waiting_limit": console.network.full_recipients.limit(service),
         "is_pushed": service.delivery is DeliveryMode.PUSH,
         "pause": console.network.pushes.pause(service.gcid),
-        "problems": [fault.told for fault in console.network.pushes.faults(service)],
+        "problems": [fault.text for fault in console.network.pushes.faults(service)],
         "new_key": "",
         "fault": "",
     }

@@ -11,7 +11,7 @@ from starlette.responses import Response
 from postroad.console import rule_form, send_port_form, trial_messages
 from postroad.console.context import caller_of, console_of
 from postroad.console.form_values import InvalidForm, errors_by_field, refusal_errors, to_yaml_text
-from postroad.console.page_guards import Form, member_form, member_page, read_form, render_page
+from postroad.console.page_guards import Form, member_form, member_page, read_form, redirect, render_page
 from postroad.console.service_names import list_offered_services
 from postroad.console.trials import TRIALS
 from postroad.core.configuration.document import DocumentError
@@ -130,10 +130,17 @@ def _trials_page(
         "services": list_offered_services(caller, console.directory),
         "may_save": caller.has_role(caller.organization, Role.DEVELOPER),
     }
-    return render_page(request, "bench.html", facts, 422 if faults else 200)
+    return render_page(request, "try_out.html", facts, 422 if faults else 200)
+
+
+async def _redirect_to_test_page(request: Request) -> Response:
+    return redirect(f"/test?{query}" if (query := request.url.query) else "/test")
 
 
 ROUTES = (
-    member_page("/bench", show_trials),
+    member_page("/test", show_trials),
+    member_form("/test/{what}", run_trial),
+    # the old addresses
+    member_page("/bench", _redirect_to_test_page),
     member_form("/bench/{what}", run_trial),
 )

@@ -31,7 +31,7 @@ function open() {
   });
   stream.addEventListener("figures", (event) => {
     heard(event);
-    if (figures.contains(document.activeElement)) return; // whoever is there with the keyboard keeps their place
+    if (figures.contains(document.activeElement)) return; // keeps the keyboard focus where it is
     figures.innerHTML = event.data; // the server's own template: everything of others is escaped there
   });
   stream.addEventListener("rows", (event) => {

@@ -68,6 +68,7 @@ def pause_batch(batch: Batch, now_us: int) -> Batch:
 
 
 def unpause_batch(batch: Batch, now_us: int) -> Batch:
+    """Resume a batch that is not suspended; one that is not paused stays as it is."""
     state = _state_after(batch, "let go")
     return replace(batch, state=state, held=False, changed_at_us=max(batch.changed_at_us, now_us))
 

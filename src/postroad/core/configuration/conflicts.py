@@ -167,7 +167,9 @@ def find_same_as2_identity(service: Service, directory: Directory) -> Service | 
     if service.as2 is None:
         return None
     others = [other for other in directory.services_of(service.organization) if other.gcid != service.gcid]
-    return next((other for other in others if other.as2 and other.as2.stations == service.as2.stations), None)
+    return next(
+        (other for other in others if other.as2 and other.as2.identity_names == service.as2.identity_names), None
+    )
 
 
 def taken_identity_text(other: Service) -> str:

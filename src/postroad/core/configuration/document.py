@@ -91,7 +91,7 @@ class CredentialEntry(StrictShape):
     kept: Annotated[StrictBool | None, Field(description="The credential exists and stays unchanged")] = None
 
     @model_validator(mode="after")
-    def has_one_proof(self) -> Self:
+    def check_single_proof(self) -> Self:
         if sum(bool(getattr(self, name)) for name in PROOF_FIELDS) != 1:
             raise ValueError("needs exactly one of passwordFrom, keyFrom, certificate or kept: true")
         if self.kept and self.kind is None:

@@ -12,5 +12,5 @@ class PushSettingsError:
     is_error: bool = False  # no push can ever succeed; else it is a warning
 
     @property
-    def told(self) -> str:
+    def text(self) -> str:
         return f"{self.field}: {self.detail}"

@@ -53,9 +53,9 @@ TEXTS: dict[str, str] = {
     "push.header": "the header {header} cannot be sent as it is",
     "push.parts": "part of the message cannot be sent: {detail}",
     # AS2
-    "as2.waiting": "the asynchronous receipt is still to come",
-    "as2.no-receipt": "the partner sent no receipt that counts, though it was sent {count:times}",
-    "as2.receipt-missing": "its answer holds no receipt: {detail}",
+    "as2.waiting": "waiting for the asynchronous MDN",
+    "as2.no-receipt": "the partner returned no valid MDN; the message was sent {count:times}",
+    "as2.receipt-missing": "its response contains no MDN: {detail}",
     "as2.message": "the AS2 message cannot be made: {detail}",
     "as2.rejected": "{detail}",
     "as2.altered": "{detail}",
@@ -70,7 +70,7 @@ TEXTS: dict[str, str] = {
     "route.no-return": "The response had no valid way back: {detail}",
     # batches
     "batch.dropped": "batch {batch} dropped: {detail}",
-    "batch.taken-out": "taken out of batch {batch}: {detail}",
+    "batch.taken-out": "removed from batch {batch}: {detail}",
     "other": "{detail}",
 }
 AT_HOST = "{host}: {text}"

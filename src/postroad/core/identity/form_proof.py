@@ -1,7 +1,8 @@
 """CSRF protection: proof that this network showed the form to the person who submits it.
 
-A browser adds a person's password to whatever request some other site makes it send; only a page of ours can hold a proof. Kept
-rule: a proof speaks of one person and one subject, ends soon, and nothing is stored for it.
+A browser adds a person's password to whatever request some other site makes it send; only a page of ours can hold a proof.
+
+Rule: a proof is for one person and one subject, expires soon, and nothing is stored for it.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 A new key is *announced*: stored, and accepted. When all nodes have read it, it *signs*: deliveries of later journal entries get
 their tokens from it. For a moment a node may not know this and use the key before; so both are accepted for a
 while, until the rotation is *settled*. The old key is *retired* when none of its deliveries is open, and a while later, so
-that a receiver may repeat an acknowledgement.
+that a receiver may repeat an acknowledgment.
 
 Rule: each step is stored before the next one is decided, so a rotation continues after a crash of any node.
 """

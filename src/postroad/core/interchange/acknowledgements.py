@@ -74,10 +74,10 @@ class MatchedStatuses:
 
 
 def read_x12_statuses(found: Split) -> tuple[ReportedStatus, ...]:
-    return tuple(_said_in_x12(x12.read_answers(found)))
+    return tuple(_list_x12_statuses(x12.read_answers(found)))
 
 
-def _said_in_x12(told: x12.X12Acknowledgements) -> Iterator[ReportedStatus]:
+def _list_x12_statuses(told: x12.X12Acknowledgements) -> Iterator[ReportedStatus]:
     for ta1 in told.interchanges:
         # It applies only to the envelope: the content was received, and a 997 or 999 has its status.
         rejected = ta1.verdict is PartnerStatus.REJECTED
@@ -106,10 +106,10 @@ def _said_in_x12(told: x12.X12Acknowledgements) -> Iterator[ReportedStatus]:
 
 
 def read_edifact_statuses(found: Split) -> tuple[ReportedStatus, ...]:
-    return tuple(said for answer in edifact.read_answers(found) for said in _said_in_contrl(answer))
+    return tuple(said for answer in edifact.read_answers(found) for said in _list_contrl_statuses(answer))
 
 
-def _said_in_contrl(answer: edifact.ContrlMessage) -> Iterator[ReportedStatus]:
+def _list_contrl_statuses(answer: edifact.ContrlMessage) -> Iterator[ReportedStatus]:
     whole = answer.interchange
     reasons = (*whole.reasons, *whole.notes)
     yield ReportedStatus(

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from postroad.core.interchange.model import InterchangeFault, Member, OnEnvelopeError, Split
 from postroad.errors import Refused
 
-_MOST_TOLD = 10
+_MAX_REPORTED = 10
 
 
 class UncertainBoundary(Exception):
@@ -74,7 +74,7 @@ def _is_repairable(fault: InterchangeFault, wrong: Container[tuple[str, int, int
 
 def refusal_of(found: Split) -> Refused:
     """Return a refusal that lists the first errors with their code and offset."""
-    told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MOST_TOLD]]
+    told = [f"byte {one.at}: {one.text} ({one.code})" for one in found.faults[:_MAX_REPORTED]]
     left = len(found.faults) - len(told)
     more = [f"and {left} more errors"] if left else []
     return Refused("interchange.malformed", f"interchange {found.reference}: {'; '.join(told + more)}")

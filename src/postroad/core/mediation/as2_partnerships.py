@@ -37,10 +37,14 @@ def partner_between(directory: Directory, partner: str, own: str, organization: 
     """
     if organization:
         return _known(directory).get((organization.casefold(), partner, own))
-    claim = directory.stations.get(shared_names_key(partner, own))
+    claim = directory.as2_identities.get(shared_names_key(partner, own))
     if claim is not None:
         found = directory.services.get(claim.service)
-        return found if found is not None and found.as2 is not None and found.as2.stations == (partner, own) else None
+        return (
+            found
+            if found is not None and found.as2 is not None and found.as2.identity_names == (partner, own)
+            else None
+        )
     if directory.object_version(AS2_IDENTITIES, shared_names_key(partner, own)):  # the first owner has left
         return None
     return next((one for (_, *names), one in _known(directory).items() if names == [partner, own]), None)
@@ -55,7 +59,7 @@ def _known(directory: Directory) -> dict[tuple[str, str, str], Service]:
     known: dict[tuple[str, str, str], Service] | None = directory.cache.get("as2")
     if known is None:
         partners = [(one, one.as2) for one in directory.services.values() if one.as2 is not None]
-        known = {(one.organization.casefold(), *as2.stations): one for one, as2 in partners}
+        known = {(one.organization.casefold(), *as2.identity_names): one for one, as2 in partners}
         directory.cache["as2"] = known
     return known
 

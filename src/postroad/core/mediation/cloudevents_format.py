@@ -120,7 +120,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
 def event_of(message: OutgoingMessage) -> CloudEvent:
     """Return the event that represents a message."""
     misfits = {entry.name for entry in _misfits(message.properties)}
-    said = {name: entry for name, entry in _said(message.properties) if entry.name not in misfits}
+    said = {name: entry for name, entry in _list_attributes(message.properties) if entry.name not in misfits}
     texts = {name: said.pop(name).value if name in said else "" for name in TEXTS}
     kind, data = _data(message.parts)
     return CloudEvent(
@@ -146,14 +146,14 @@ def _first_text(*texts: str) -> str:
     return next((text for text in texts if text and text.isprintable()), "")
 
 
-def _said(properties: Iterable[Property]) -> list[tuple[str, Property]]:
+def _list_attributes(properties: Iterable[Property]) -> list[tuple[str, Property]]:
     """The properties that are attributes, with the names that they have there."""
     return [(entry.name.removeprefix(PREFIX), entry) for entry in properties if entry.name.startswith(PREFIX)]
 
 
 def _misfits(properties: Iterable[Property]) -> list[Property]:
     """Return properties that look like attributes, but whose names or values an event cannot contain."""
-    return [entry for name, entry in _said(properties) if not _fits(name, entry.value)]
+    return [entry for name, entry in _list_attributes(properties) if not _fits(name, entry.value)]
 
 
 def _fits(name: str, value: str) -> bool:

@@ -15,7 +15,7 @@ from postroad.core.metrics.table import CHANNEL
 
 PAGE, TICKET = "page", "ticket"
 DAY_S = 86_400
-BATCH_MOST_S = 2 * DAY_S
+MAX_BATCH_S = 2 * DAY_S
 SYNC_S, LAG_S = 0.1, 0.5
 LATE_S, BEHIND_S, OLD_S = 60, 30, 3_600
 BACKUP_S, VERIFY_S = 26 * 3_600, 8 * DAY_S
@@ -224,11 +224,11 @@ ALERTS: tuple[Alert, ...] = (
     ),
     Alert(
         "PostroadBatchStuck",
-        f"max by (job) (postroad_oldest_open_batch_seconds) > {BATCH_MOST_S}",
+        f"max by (job) (postroad_oldest_open_batch_seconds) > {MAX_BATCH_S}",
         "15m",
         TICKET,
         "A batch has waited for more than two days to be assembled.",
-        lambda page: page.value("postroad_oldest_open_batch_seconds") > BATCH_MOST_S,
+        lambda page: page.value("postroad_oldest_open_batch_seconds") > MAX_BATCH_S,
     ),
     Alert(
         "PostroadBatchSuspended",

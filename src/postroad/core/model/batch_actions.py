@@ -23,8 +23,9 @@ class BatchAction:
     description: str  # in OpenAPI, in the SDK and in the help of the command
     moves: tuple[str, ...]  # of ``BATCH_MOVES``
     needs_reason: bool = False
-    on_paused: bool | None = None  # True: only for paused batches; False: only for others
+    on_paused: bool | None = None  # where batches can be paused: True only for paused ones, False only for others
     of_member: bool = False  # it acts on one message of the batch, given by its delivery
+    old_names: tuple[str, ...] = ()  # names that the action had before; they keep working, hidden
 
     @property
     def method(self) -> str:
@@ -34,7 +35,15 @@ class BatchAction:
     @property
     def path(self) -> str:
         """Return the end of its URL, below the batch."""
-        return f"/members/{{delivery}}/{self.name}" if self.of_member else f"/{self.name}"
+        return self._path_of(self.name)
+
+    @property
+    def old_paths(self) -> list[str]:
+        """Return the ends of the URLs that the action had before."""
+        return [self._path_of(name) for name in self.old_names]
+
+    def _path_of(self, name: str) -> str:
+        return f"/members/{{delivery}}/{name}" if self.of_member else f"/{name}"
 
     @property
     def states(self) -> frozenset[BatchState]:
@@ -43,7 +52,8 @@ class BatchAction:
 
     def is_possible(self, batch: Batch) -> bool:
         """True if the batch is in a state that allows the action."""
-        return batch.state in self.states and self.on_paused in (None, batch.held)
+        can_pause = "held" in BATCH_MOVES[batch.state]
+        return batch.state in self.states and (not can_pause or self.on_paused in (None, batch.held))
 
 
 RELEASE = BatchAction(
@@ -56,9 +66,9 @@ RELEASE = BatchAction(
     description="Close a batch now, even if its criteria are not met, and resume it if it was paused.",
     moves=("closed", "let go"),
 )
-HOLD = BatchAction(
-    name="hold",
-    operation="hold_batch",
+PAUSE = BatchAction(
+    name="pause",
+    operation="pause_batch",
     title="Pause",
     advice="pause it",
     past="paused",
@@ -66,17 +76,7 @@ HOLD = BatchAction(
     description="Pause a batch: it gathers messages and closes as usual, but is not sent until it is resumed.",
     moves=("held",),
     on_paused=False,
-)
-LET_GO = BatchAction(
-    name="let-go",
-    operation="let_batch_go",
-    title="Resume",
-    advice="resume it",
-    past="resumed",
-    done="The batch was resumed.",
-    description="Resume a paused batch.",
-    moves=("let go",),
-    on_paused=True,
+    old_names=("hold",),
 )
 RESUME = BatchAction(
     name="resume",
@@ -85,8 +85,10 @@ RESUME = BatchAction(
     advice="resume it",
     past="resumed",
     done="The batch was resumed.",
-    description="Resume a suspended batch, with the same bytes if it was assembled and no member has left since.",
-    moves=("resumed", "sent again"),
+    description="Resume a paused or suspended batch; a suspended one with the same bytes if its members are unchanged.",
+    moves=("let go", "resumed", "sent again"),
+    on_paused=True,
+    old_names=("let-go",),
 )
 DROP = BatchAction(
     name="drop",
@@ -99,9 +101,9 @@ DROP = BatchAction(
     moves=("dropped",),
     needs_reason=True,
 )
-TAKE_OUT = BatchAction(
-    name="take-out",
-    operation="take_member_out",
+REMOVE = BatchAction(
+    name="remove",
+    operation="remove_batch_member",
     title="Remove",
     advice="remove messages",
     past="removed",
@@ -110,10 +112,14 @@ TAKE_OUT = BatchAction(
     moves=("left", "emptied"),
     needs_reason=True,
     of_member=True,
+    old_names=("take-out",),
 )
-BATCH_ACTIONS: dict[str, BatchAction] = {
-    action.name: action for action in (RELEASE, HOLD, LET_GO, RESUME, DROP, TAKE_OUT)
-}
+BATCH_ACTIONS: dict[str, BatchAction] = {action.name: action for action in (RELEASE, PAUSE, RESUME, DROP, REMOVE)}
+
+
+def find_batch_action(name: str) -> BatchAction | None:
+    """Return the action of a name, which may be one that it had before."""
+    return next((action for action in BATCH_ACTIONS.values() if name in (action.name, *action.old_names)), None)
 
 
 def list_possible_actions(batch: Batch, *, is_gathering: bool) -> list[BatchAction]:

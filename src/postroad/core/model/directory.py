@@ -221,7 +221,7 @@ class As2:
     message_per_part: bool = False  # each part of a message is sent as an AS2 message of its own
 
     @property
-    def stations(self) -> tuple[str, str]:
+    def identity_names(self) -> tuple[str, str]:
         """Return both AS2 names; the pair is unique within an organization."""
         return self.name, self.own_name
 
@@ -234,7 +234,7 @@ class As2IdentityClaim:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class BusinessKey:
+class SearchKey:
     """A search key of a service: its name and its location in messages."""
 
     name: str
@@ -284,7 +284,7 @@ class Service:
     validates: str = ""  # with hosted exchange: its schema that every message must meet
     batching: Batching | None = None  # with hosted batcher
     splitting: Splitting | None = None  # with hosted splitter
-    indexes: tuple[BusinessKey, ...] = ()  # the search keys of its messages
+    indexes: tuple[SearchKey, ...] = ()  # the search keys of its messages
 
     @property
     def address(self) -> str:

@@ -73,7 +73,7 @@ class PartnerAnswer:
 
 @dataclass(slots=True, kw_only=True)
 class InterchangeContents:
-    """The contents of an interchange: its batch, control numbers and acknowledgements."""
+    """The contents of an interchange: its batch, control numbers and acknowledgments."""
 
     batch: str  # id; empty for an acknowledgment of a partner's interchange
     members: int

@@ -18,7 +18,7 @@ class DrawnNumber(Struct, gc=False, frozen=True, array_like=True):
 
 
 class DocumentPosition(Struct, gc=False, frozen=True, array_like=True):
-    """The position of a document in its interchange, by the names an acknowledgement uses."""
+    """The position of a document in its interchange, by the names an acknowledgment uses."""
 
     delivery: int  # with which it joined; documents of one message share it
     interchange: str
@@ -29,7 +29,7 @@ class DocumentPosition(Struct, gc=False, frozen=True, array_like=True):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Return the names by which an acknowledgement may refer to the document."""
+        """Return the names by which an acknowledgment may refer to the document."""
         return tuple([name for name in (self.reference, dict(self.facts).get("user_reference", "")) if name])
 
 

@@ -163,7 +163,7 @@ class DeliveriesAcknowledged(
 
 
 class DeliveriesReturned(Struct, gc=False, frozen=True, array_like=True, tag_field="kind", tag="delivery.returned"):
-    """The receiver gave these deliveries back (negative acknowledgement)."""
+    """The receiver gave these deliveries back (negative acknowledgment)."""
 
     at_us: int
     by: str

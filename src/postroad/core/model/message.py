@@ -83,7 +83,7 @@ class Message(Struct, gc=False, frozen=True, kw_only=True):
     topic: str = ""
     handle: str = ""
     possible_duplicate: bool = False
-    reference: str = ""  # a token for responses and acknowledgements, a session for cancels
+    reference: str = ""  # a token for responses and acknowledgments, a session for cancels
     expires_at_us: int = 0  # 0 = the sending service's default
     route: tuple[Recipient, ...] = ()
     properties: tuple[Property, ...] = ()

@@ -49,7 +49,7 @@ class Directory:
     assets: Mapping[str, Asset] = field(default_factory=dict)
     provisionings: Mapping[str, Provisioning] = field(default_factory=dict)  # by the enterprise's GCID
     cookies: Mapping[str, RegisteredCookie] = field(default_factory=dict)
-    stations: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
+    as2_identities: Mapping[str, As2IdentityClaim] = field(default_factory=dict)
     restores: Mapping[str, Restore] = field(default_factory=dict)
     restored_seq: int = 0  # entry of the last restore from a backup; 0: there was none
     billing: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)  # tariffs, invoices, payments …; by kind
@@ -320,7 +320,7 @@ _TABLES = {
     "asset": "assets",
     "provisioning": "provisionings",
     "cookie": "cookies",
-    "as2-stations": "stations",
+    "as2-stations": "as2_identities",
     "restore": "restores",
 }
 

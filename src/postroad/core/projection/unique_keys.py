@@ -171,7 +171,7 @@ def interchange_key(splitter: str, standard: str, sender: str, receiver: str, re
 
 
 def batch_answer_key(session: str, batch: str) -> int:
-    """Return the key that records an acknowledgement of a batch only once."""
+    """Return the key that records an acknowledgment of a batch only once."""
     return key_hash("heard", session, batch)
 
 

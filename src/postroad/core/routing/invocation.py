@@ -62,7 +62,7 @@ class Invocation:
         return self if self.invoker is None else self.invoker.sender
 
     @property
-    def told(self) -> str:
+    def shown_address(self) -> str:
         """Return the service's address for an error text, or a neutral label if it is hidden from the sender."""
         sender = self.sender.service
         above = self.invoker

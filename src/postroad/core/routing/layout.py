@@ -32,7 +32,7 @@ def lay_out(roots: Sequence[Invocation], numbers: dict[Invocation, int] | None =
     numbered = number_invocations(roots, numbers or {}, free)
     order = [node for root in roots for node in root.in_order()]
     if len(order) > MAX_HOPS:
-        raise route_too_long(order[-1].told)
+        raise route_too_long(order[-1].shown_address)
     plain = numbers is None and all(needs_no_context(node) for node in order)
     hops = [(node, _hop(node, None if plain else numbered)) for node in order]
     return Route(
@@ -95,6 +95,6 @@ def check_delivered(recipient: Invocation) -> None:
     if last.service.logical_only and not last.dynamic:
         raise Refused(
             "route.invalid",
-            f"The message would end at {last.told}, a rules-only service, because none of its rules redirected it; "
+            f"The message would end at {last.shown_address}, a rules-only service, because none of its rules redirected it; "
             "send it to another service, or ask its owner",
         )

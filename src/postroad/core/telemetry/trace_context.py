@@ -84,7 +84,7 @@ def format_traceparent(trace_id: bytes, span_id: bytes, flags: int) -> str:
     return f"00-{trace_id.hex()}-{span_id.hex()}-{flags:02x}"
 
 
-def veil_context(stored: bytes, transaction: str) -> str:
+def hide_context(stored: bytes, transaction: str) -> str:
     """Return the ``traceparent`` for a receiver that may not know the sender, made of the transaction ID that it sees.
 
     Of the sender's context, only the flag that it is sampled is kept; its state is dropped.

@@ -20,7 +20,7 @@ LEFT = "left"  # instead of the batch's state: the message is not in it any more
 
 
 class KnownBatch(NamedTuple):
-    """A batch now, its latest interchange, and the partner's acknowledgements of that, oldest first."""
+    """A batch now, its latest interchange, and the partner's acknowledgments of that, oldest first."""
 
     batch: Batch
     assembled: AssembledInterchange | None = None

@@ -16,7 +16,7 @@ from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import AnsweredMessage, Cookie, Delivered, MessageType, PostResult, Property
 from postroad.core.model.route import Copy, Hop
 from postroad.core.model.snapshot import Directory
-from postroad.core.telemetry.trace_context import unpack_context, veil_context
+from postroad.core.telemetry.trace_context import hide_context, unpack_context
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.errors import Refused
 
@@ -99,7 +99,7 @@ def add_trace_context(delivered: Delivered, message: MessagePosted) -> Delivered
     author = message.shown_sender or message.sender if message.forwarded is not None else message.sender
     if (delivered.transaction, delivered.sender_gcid) == (message.transaction, author):
         return replace(delivered, traceparent=context.traceparent, tracestate=context.tracestate)
-    return replace(delivered, traceparent=veil_context(message.trace, delivered.transaction))
+    return replace(delivered, traceparent=hide_context(message.trace, delivered.transaction))
 
 
 def add_cookie(delivered: Delivered, directory: Directory) -> Delivered:

@@ -215,17 +215,17 @@ def _claimed(service: Service | None) -> list[tuple[str, str]]:
     """Return the names that must be unique in the organization, each as kind and key."""
     if service is None:
         return []
-    stations = (
-        [(AS2_IDENTITIES, "\n".join((service.organization.casefold(), *service.as2.stations)))]
+    identities = (
+        [(AS2_IDENTITIES, "\n".join((service.organization.casefold(), *service.as2.identity_names)))]
         if service.as2 is not None
         else []
     )
-    return [(ADDRESS, service.address.casefold()), *stations]
+    return [(ADDRESS, service.address.casefold()), *identities]
 
 
 def _shared_claims(before: Service | None, after: Service | None, directory: Directory) -> list[DirectoryChange]:
     """Return the changes that claim AS2 names at the shared address; the first service has them."""
-    old, new = (shared_names_key(*one.as2.stations) if one and one.as2 else "" for one in (before, after))
+    old, new = (shared_names_key(*one.as2.identity_names) if one and one.as2 else "" for one in (before, after))
     if old == new:
         return []
     changes = []

@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable
 
 from postroad.core.batching import moves
 from postroad.core.delivery.reasons import make_reason
-from postroad.core.model.batch import Batch, BatchState
+from postroad.core.model.batch import BATCH_MOVES, Batch, BatchState
 from postroad.core.model.batch_actions import BatchAction
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import Role
@@ -39,7 +39,7 @@ async def act(
 ) -> Batch:
     """Carry out an action of ``BATCH_ACTIONS``; ``delivery`` is the number of the member that it is about."""
     if action.of_member:
-        return await take_out(network, caller, batch_id, delivery, reason, seen_version)
+        return await remove_member(network, caller, batch_id, delivery, reason, seen_version)
     return await STEPS[action.name](network, caller, batch_id, reason, seen_version)
 
 
@@ -53,7 +53,7 @@ async def release(network: Network, caller: Caller, batch_id: str, reason: str, 
     return await _carried_out(network, caller, batch_id, seen_version, step)
 
 
-async def hold(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
+async def pause(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
     """Pause the batch: it gathers and closes as usual but is not assembled."""
 
     async def step(batch: Batch) -> Batch | None:
@@ -62,19 +62,12 @@ async def hold(network: Network, caller: Caller, batch_id: str, reason: str, see
     return await _carried_out(network, caller, batch_id, seen_version, step)
 
 
-async def let_go(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
-    """Resume a paused batch."""
-
-    async def step(batch: Batch) -> Batch | None:
-        return await _changed(network, caller, "let go", moves.unpause_batch(batch, network.clock.now_us()), reason)
-
-    return await _carried_out(network, caller, batch_id, seen_version, step)
-
-
 async def resume(network: Network, caller: Caller, batch_id: str, reason: str, seen_version: int | None) -> Batch:
-    """Resume a suspended batch: send the same bytes again if there are any, otherwise assemble it again."""
+    """Resume a paused or suspended batch; a suspended one that has bytes is sent again with them, else assembled again."""
 
     async def step(batch: Batch) -> Batch | None:
+        if "let go" in BATCH_MOVES[batch.state]:
+            return await _changed(network, caller, "let go", moves.unpause_batch(batch, network.clock.now_us()), reason)
         return await BatchResumption(network).resume(batch, caller.name, reason[:MAX_REASON])
 
     return await _carried_out(network, caller, batch_id, seen_version, step)
@@ -96,10 +89,10 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
     return await _carried_out(network, caller, batch_id, seen_version, step)
 
 
-STEPS = {"release": release, "hold": hold, "let-go": let_go, "resume": resume, "drop": drop}
+STEPS = {"release": release, "pause": pause, "resume": resume, "drop": drop}
 
 
-async def take_out(
+async def remove_member(
     network: Network, caller: Caller, batch_id: str, delivery: int, reason: str, seen_version: int | None
 ) -> Batch:
     """Fail one member; it becomes a dead letter."""

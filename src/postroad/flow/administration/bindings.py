@@ -53,7 +53,7 @@ def find_exchange(caller: Caller, network: Network, named: str) -> Service:
 def list_visible_bindings(caller: Caller, network: Network, exchange: Service) -> list[Binding]:
     """Return the exchange's bindings that the caller may see, sorted by name."""
     if _sees_all(caller, exchange):
-        return network.bindings.listed(exchange.gcid)
+        return network.bindings.list_bindings(exchange.gcid)
     found = network.bindings.at(exchange.gcid, _queues_of(caller, network.directory))
     return sorted(found, key=lambda binding: binding.name.casefold())
 

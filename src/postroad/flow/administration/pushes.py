@@ -36,7 +36,7 @@ class PushState:
 def find_push_state(network: Network, caller: Caller, named: str) -> PushState:
     """Return whether pushes to the service are paused, until when and why."""
     service = _service(caller, network.directory, named, Role.VIEWER)
-    problems = tuple(fault.told for fault in network.pushes.faults(service))
+    problems = tuple(fault.text for fault in network.pushes.faults(service))
     return PushState(service=service, pause=network.pushes.pause(service.gcid), problems=problems)
 
 

@@ -105,12 +105,12 @@ class As2ReceiveStage:
         except Refused as refusal:
             is_proven = bool(refusal.session)  # it came as far as being posted
             refusal = await self._on_record(service, heading, refusal, len(incoming.body))
-            if not _is_told_by_receipt(service, heading, refusal):
+            if not _is_reported_by_mdn(service, heading, refusal):
                 raise refusal from None
             mic, disposition, about = None, disposition_of(refusal), f"{refusal.session}.refused"
         if not heading.wish.wanted:
             return None
-        mdn = await asyncio.to_thread(_receipt, heading, partnership, disposition, mic, about)
+        mdn = await asyncio.to_thread(_make_mdn, heading, partnership, disposition, mic, about)
         self._mdns.of("sent", disposition.modifier or "processed").value += 1
         return MdnReply(mdn, heading.wish.url, is_proven)
 
@@ -165,7 +165,7 @@ class As2ReceiveStage:
         return answer if isinstance(answer, Refused) else refusal
 
 
-def _is_told_by_receipt(service: Service, heading: Heading, refusal: Refused) -> bool:
+def _is_reported_by_mdn(service: Service, heading: Heading, refusal: Refused) -> bool:
     """Whether an MDN can report the refusal: it is requested, may be sent to its URL, and a retry would not succeed."""
     wish = heading.wish
     return wish.wanted and _is_open(service, wish.url) and REFUSALS[refusal.code].status not in PASSING
@@ -221,7 +221,7 @@ def _handle(heading: Heading) -> str:
     return heading.message_id if len(heading.message_id) <= MAX_HANDLE else ""
 
 
-def _receipt(
+def _make_mdn(
     heading: Heading, partnership: Partnership, disposition: Disposition, mic: Mic | None, about: str
 ) -> BuiltMdn:
     """Build an MDN; ``about`` begins with the session, from which everything that varies is derived."""

@@ -30,9 +30,9 @@ class MdnSender:
         self._timeout_s = timeout_s
         self._under_way: dict[str, asyncio.Task[None]] = {}
 
-    def send(self, url: str, receipt: BuiltMdn, *, insists: bool = True) -> None:
+    def send(self, url: str, mdn: BuiltMdn, *, insists: bool = True) -> None:
         """Start posting an MDN; one that is already being posted starts over with its first attempt."""
-        headers = dict(receipt.headers)
+        headers = dict(mdn.headers)
         name = headers["Message-ID"]
         if (waiting := self._under_way.pop(name, None)) is not None:
             waiting.cancel()
@@ -41,7 +41,7 @@ class MdnSender:
                 "as2.mdn_queue_full: too many MDNs are waiting; %s is sent when its message is received again", name
             )
             return
-        request = PushRequest(url=url, headers=headers, body=receipt.body, timeout_s=self._timeout_s)
+        request = PushRequest(url=url, headers=headers, body=mdn.body, timeout_s=self._timeout_s)
         task = self._under_way[name] = asyncio.get_running_loop().create_task(
             self._insist(name, request, PAUSES_S if insists else PAUSES_S[:1])
         )

@@ -1,6 +1,6 @@
 """Tells whether the server uses more memory than it should, so that it reads no new posts until it no longer does.
 
-Rule: above the watermark nothing that was accepted is lost, and polls and acknowledgements continue, since they free memory.
+Rule: above the watermark nothing that was accepted is lost, and polls and acknowledgments continue, since they free memory.
 """
 
 from __future__ import annotations

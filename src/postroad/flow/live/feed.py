@@ -22,7 +22,7 @@ from postroad.flow.network import Network
 FRESH_S = 0.9  # the age of counts that streams share; a page load queries current ones
 PIECE_BYTES = 256 << 10  # read at a time, so that other tasks are not delayed
 MAX_ENTRIES = 5_000  # looked at in one turn
-MAX_HAPPENINGS = 2_000  # kept of one turn
+MAX_EVENTS = 2_000  # kept of one turn
 MAX_ENDINGS = 100  # looked up in one turn
 TURNS_KEPT = 300
 SECONDS_KEPT = 120
@@ -37,15 +37,15 @@ class FeedChunk:
     """The events found by one read of the journal."""
 
     number: int
-    happenings: list[LiveEvent]
-    left_out: int  # happenings of which nothing is kept but their number
+    events: list[LiveEvent]
+    left_out: int  # events of which nothing is kept but their number
 
 
 @dataclass(slots=True, kw_only=True)
 class FeedChunkBuilder:
     """A feed chunk while it is being built."""
 
-    found: deque[LiveEvent] = field(default_factory=lambda: deque(maxlen=MAX_HAPPENINGS))
+    found: deque[LiveEvent] = field(default_factory=lambda: deque(maxlen=MAX_EVENTS))
     count: int = 0
     skipped: int = 0  # entries
 
@@ -160,4 +160,4 @@ class LiveFeed:
         if reading.count or reading.skipped:
             self._turn += 1
             left_out = reading.count - len(reading.found)
-            self.turns.append(FeedChunk(number=self._turn, happenings=list(reading.found), left_out=left_out))
+            self.turns.append(FeedChunk(number=self._turn, events=list(reading.found), left_out=left_out))

@@ -111,7 +111,7 @@ class LiveView:
         """Return at most ``most`` rows, the newest or an even sample, and how many were left out."""
         turns = list(turns)
         self._look_at_failures()
-        fitting = [one for turn in turns for one in turn.happenings if self._fits(one)]
+        fitting = [one for turn in turns for one in turn.events if self._fits(one)]
         chosen = fitting[-most:] if newest else _sample(fitting, most)
         if any(one.entry is None for one in chosen):
             await self._network.wait_until_indexed()
@@ -199,7 +199,7 @@ class LiveView:
     async def _row(self, one: LiveEvent) -> LiveRow | None:
         match one.entry:
             case MessagePosted():
-                return self._told(one, one.entry, visible_recipients(one.entry, self._network.directory))
+                return self._make_row(one, one.entry, visible_recipients(one.entry, self._network.directory))
             case MessageRefused():
                 return self._refused(one, one.entry)
         letter = self._letters.get(one.number) if one.what is LiveEventKind.FAILED else None
@@ -207,12 +207,12 @@ class LiveView:
             return _of_letter(letter)
         row = await messages.find_received(self._network, one.number)
         return (
-            self._told(one, row["message"], [self._network.directory.address_of(row["recipient"])])
+            self._make_row(one, row["message"], [self._network.directory.address_of(row["recipient"])])
             if row is not None
             else None
         )
 
-    def _told(self, one: LiveEvent, message: MessagePosted, receivers: list[str]) -> LiveRow:
+    def _make_row(self, one: LiveEvent, message: MessagePosted, receivers: list[str]) -> LiveRow:
         return LiveRow(
             at_us=truncate_to_second(one.at_us),
             what=one.what,

@@ -179,5 +179,5 @@ def _answer_of(service: Service, verdict: MdnVerdict, taken: PushAnswer) -> Push
 
 
 def make_verdict_reason(verdict: MdnVerdict) -> Reason:
-    """Return the reason for which an MDN is no acknowledgement."""
+    """Return the reason for which an MDN is no acknowledgment."""
     return make_reason(f"as2.{verdict.outcome.value}", detail=verdict.reason)

@@ -70,13 +70,13 @@ def _own_response(answer: PushAnswer) -> Posting | None:
         codec = codec_for(answer.content_type, answer.body)
     except Refused:
         return None
-    if not _says_response(codec, answer.body):
+    if not _is_response(codec, answer.body):
         return None
     message: Message = codec.decode_post(answer.body)
     return Posting(message, len(answer.body), FORM) if message.type is MessageType.RESPONSE else None
 
 
-def _says_response(codec: Codec, body: bytes) -> bool:
+def _is_response(codec: Codec, body: bytes) -> bool:
     if codec is JSON_FORM:
         return _json_type(body) == MessageType.RESPONSE.value
     return codec is ENVELOPE_FORM or find_operation(body) == "Post"

@@ -45,7 +45,7 @@ class BindingRegistry:
             found[key] = self._by_exchange[key.partition("/")[0]][key]
         return list(found.values())
 
-    def listed(self, exchange: str) -> list[Binding]:
+    def list_bindings(self, exchange: str) -> list[Binding]:
         """Return all bindings of an exchange, sorted by name."""
         order = self._orders.pop(exchange, None)
         if order is None:

@@ -23,8 +23,8 @@ from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import idempotency_key
 from postroad.core.routing.budget import AT_ONCE, TooMuchAtOnce
-from postroad.core.routing.business_keys import PostedSubject
 from postroad.core.routing.itinerary import CallRoutes
+from postroad.core.routing.search_keys import PostedSubject
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step, future_of
 from postroad.flow.concurrency.heavy_work import HeavyWork

@@ -18,7 +18,7 @@ from postroad.core.model.message import MessageType, Status
 from postroad.core.model.part_facts import MessageArrival, total_size
 from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import post_keys
-from postroad.core.routing.business_keys import Keys
+from postroad.core.routing.search_keys import Keys
 from postroad.core.telemetry.trace_context import pack_context
 from postroad.flow.stages.idempotency import derive_post_keys
 from postroad.flow.stages.posting import Posting, describe_parts

@@ -26,7 +26,6 @@ from postroad.core.model.message import Delivered, Message, MessageType, Part
 from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import assembled_keys, forward_key, relay_key
-from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.forward import (
     NOT_OPEN,
@@ -40,6 +39,7 @@ from postroad.core.routing.forward import (
     with_content,
 )
 from postroad.core.routing.itinerary import Routed
+from postroad.core.routing.search_keys import Keys, PostedSubject, collect_search_keys
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.commit import submit_step, wait_until_stored
 from postroad.flow.concurrency.heavy_work import HeavyWork
@@ -106,7 +106,7 @@ class ForwardStage:
                 tally.add(step, group, is_new, is_relayed(group[0], directory))
         if not groups:
             on_its_way()
-        return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.told())
+        return ForwardResult(tally.copies, tally.cut + _circling(forwards, wanted, through), *tally.refusals())
 
     async def send_acknowledgment(
         self, caller: Caller, delivered: Delivered, queued: Queued, interchange: Forward
@@ -201,7 +201,7 @@ def _routed(
 ) -> tuple[Routed, Keys]:
     subject = PostedSubject(goes.admitted, directory, goes.form, at_once)
     routed = forwarded_copies(goes.admitted, goes.written_by, receivers, directory, goes.form, subject)
-    return routed, business_keys(goes.admitted.sender, routed.copies, directory, subject)
+    return routed, collect_search_keys(goes.admitted.sender, routed.copies, directory, subject)
 
 
 class _Tally:
@@ -225,7 +225,7 @@ class _Tally:
             if is_new:
                 self._faults.append((one.chosen_by, make_reason(copy.code, detail=copy.detail)))
 
-    def told(self) -> tuple[tuple[tuple[str, Reason], ...], tuple[str, ...]]:
+    def refusals(self) -> tuple[tuple[tuple[str, Reason], ...], tuple[str, ...]]:
         return tuple(self._faults), tuple(self._refused)
 
 

@@ -1,7 +1,7 @@
 """Refuses new messages to services for which too many deliveries wait.
 
 Rules: a full recipient never affects another recipient of the same message. Only new messages are refused: responses,
-polls and acknowledgements free space. Counting costs a post one comparison for each stop; the desk counts again from its
+polls and acknowledgments free space. Counting costs a post one comparison for each stop; the desk counts again from its
 tables when a service seems full, and from time to time where other nodes post too. A limit may be exceeded by the posts
 that are being stored at the moment.
 """
@@ -21,7 +21,7 @@ from postroad.flow.stages.routed_post import RoutedPost
 
 CODE = "recipient.full"
 RETRY_AFTER_S = 5
-USUAL_MOST = 1_000_000
+DEFAULT_WAITING = 1_000_000
 COUNT_AGAIN_S = 10.0
 COUNTED_SHARE = 50  # counting takes at most a fiftieth of the time
 SOON_S = 1.0  # when a service seems full

@@ -44,7 +44,7 @@ class HistoryStage:
         batches = await load_known_batches(self._index, list_batch_ids(entry for _, entry in entries))
         directory = self._directory()
 
-        def told() -> History | None:
+        def build() -> History | None:
             return build_history(
                 entries=entries,
                 directory=directory,
@@ -56,8 +56,8 @@ class HistoryStage:
             )
 
         if _parts_of(entries) <= TOLD_AT_ONCE:
-            return told()
-        return await self._heavy.run(organization or "", told)
+            return build()
+        return await self._heavy.run(organization or "", build)
 
 
 async def load_transaction(index: IndexReader, journal: EntryReader, transaction: str) -> dict[int, Entry]:

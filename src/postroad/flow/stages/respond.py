@@ -15,9 +15,9 @@ from postroad.core.model.message import MessageType, PostResult, Status
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key
 from postroad.core.routing.budget import Budget
-from postroad.core.routing.business_keys import PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.rules.return_route import ReturnRoute, return_route
+from postroad.core.routing.search_keys import PostedSubject, collect_search_keys
 from postroad.core.visibility.isolation import anonymous_service_label
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.core.visibility.redact_delivery import redact_refusal, redact_result
@@ -132,7 +132,7 @@ class RespondStage:
         explanation = pack_tried(way.tried) if way.tried else b""
         keys = await self._heavy.route(
             admitted.sender.organization,
-            lambda at_once: business_keys(
+            lambda at_once: collect_search_keys(
                 admitted.sender, (way.copy,), directory, PostedSubject(admitted, directory, posting.form, at_once)
             ),
         )

@@ -9,9 +9,9 @@ from postroad.core.model.message import Message
 from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import TooMuchAtOnce
-from postroad.core.routing.business_keys import Keys, PostedSubject, business_keys
 from postroad.core.routing.explain.explanation import pack_tried
 from postroad.core.routing.itinerary import Routed, itineraries
+from postroad.core.routing.search_keys import Keys, PostedSubject, collect_search_keys
 from postroad.errors import Refused
 from postroad.flow.stages.posting import Posting
 
@@ -42,7 +42,7 @@ def route_post(admitted: Admitted, posting: Posting, directory: Directory, at_on
 def add_search_keys(admitted: Admitted, directory: Directory, routed: Routed, subject: PostedSubject) -> RoutedPost:
     copies, tried = routed
     explanation = pack_tried(tried) if tried else b""
-    return RoutedPost(copies, explanation, business_keys(admitted.sender, copies, directory, subject))
+    return RoutedPost(copies, explanation, collect_search_keys(admitted.sender, copies, directory, subject))
 
 
 def try_route_post(admitted: Admitted, posting: Posting, directory: Directory) -> RoutedPost | Refused:

@@ -77,7 +77,7 @@ class SplitterPartner:
                 )
         return "; ".join(unwritten)
 
-    async def hear(self, every: Sequence[OpenedInterchanges]) -> None:
+    async def record_acknowledgments(self, every: Sequence[OpenedInterchanges]) -> None:
         """Record the partner's acknowledgments for interchanges sent to it."""
         received = [
             ReceivedAcknowledgments(

@@ -71,7 +71,7 @@ class SplitterService:
         if not isinstance(returned, SplitResult):
             raise TypeError("only split documents continue")
         answering = SplitterPartner(returned.message, _agreed(tools), tools)
-        await answering.hear(returned.opened)
+        await answering.record_acknowledgments(returned.opened)
         rejected = _rejected(returned.documents, onward)
         unsent = await answering.give([PartInterchanges(opened=one) for one in returned.opened], rejected)
         log.info(

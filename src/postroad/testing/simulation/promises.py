@@ -236,7 +236,7 @@ def nothing_passes_a_suspended_service(outcome: SimulationOutcome) -> Iterator[s
                 yield f"{post.session} was routed through {service}, which was suspended"
 
 
-def nobody_was_told_nonsense(outcome: SimulationOutcome) -> Iterator[str]:
+def every_report_is_true(outcome: SimulationOutcome) -> Iterator[str]:
     yield from outcome.ledger.wrongs
 
 
@@ -257,7 +257,7 @@ PROMISES: tuple[Callable[[SimulationOutcome], Iterator[str]], ...] = (
     what_was_withdrawn_is_cancelled,
     what_is_in_hand_is_not_withdrawn,
     nothing_passes_a_suspended_service,
-    nobody_was_told_nonsense,
+    every_report_is_true,
 )
 
 

@@ -21,7 +21,7 @@ numbered from 0 in the order of the entry; ``about`` is what the row is about. E
     access.recorded         access
     network.restored        restore: ``detail`` has the last entry that was restored
 
-Posts of interchanges, and acknowledgements and ends of all deliveries of a batch, also have a row about the batch, which is the
+Posts of interchanges, and acknowledgments and ends of all deliveries of a batch, also have a row about the batch, which is the
 last. So ``delivery`` joins the event that created a delivery with all later events of it. A column that does not apply to a row
 is null, never empty.
 

@@ -12,7 +12,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as fn
 
 from postroad.warehouse.staging.days import day_of_session
-from postroad.warehouse.staging.delivery_outcomes import ANSWERED, happenings, reasons, state_name
+from postroad.warehouse.staging.delivery_outcomes import ANSWERED, reasons, state_name, summarize_deliveries
 
 KEY = ("message_seq", "copy")
 UNDER_WAY = "under way"
@@ -26,7 +26,7 @@ POSTED = (
 
 def message_histories(log: DataFrame) -> DataFrame:
     """Return the histories of all messages that were posted in this log."""
-    happened = happenings(log)
+    happened = summarize_deliveries(log)
     later = _later_stops(log, happened)
     whole = _first_stops(log, happened).join(later, fn.col("delivery") == fn.col("began_with"), "left")
     whole = _in_last_round(whole, _rounds(log, happened))

@@ -94,7 +94,7 @@ def _volume(today: PartnerDay, past: Sequence[PartnerDay]) -> ScoredFigure:
 
 
 def _errors(today: PartnerDay, past: Sequence[PartnerDay]) -> ScoredFigure | None:
-    days = _telling(past)
+    days = _comparable_days(past)
     if today.answers < MIN_ANSWERS or len(days) < MIN_DAYS:
         return None
     weight = 2 * math.sqrt(today.answers)
@@ -110,7 +110,7 @@ def _errors(today: PartnerDay, past: Sequence[PartnerDay]) -> ScoredFigure | Non
 
 
 def _latency(today: PartnerDay, past: Sequence[PartnerDay]) -> ScoredFigure | None:
-    days = [day for day in _telling(past) if day.took is not None]
+    days = [day for day in _comparable_days(past) if day.took is not None]
     if today.took is None or today.answers < MIN_ANSWERS or len(days) < MIN_DAYS:
         return None
     spread = max(0.1, median([day.spread or 0.0 for day in (*days, today)]))
@@ -121,7 +121,7 @@ def _latency(today: PartnerDay, past: Sequence[PartnerDay]) -> ScoredFigure | No
     return ScoredFigure(day=today.day, measure="latency", value=math.exp(today.took), expected=usual, score=score)
 
 
-def _telling(past: Sequence[PartnerDay]) -> list[PartnerDay]:
+def _comparable_days(past: Sequence[PartnerDay]) -> list[PartnerDay]:
     return [day for day in past if day.answers >= MIN_ANSWERS]
 
 

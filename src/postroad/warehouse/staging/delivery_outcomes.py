@@ -32,7 +32,7 @@ def state_name(number: Column) -> Column:
     return reduce(lambda case, one: case.when(*one), named, fn.when(number == ANSWERED, "delivered"))
 
 
-def happenings(log: DataFrame) -> DataFrame:
+def summarize_deliveries(log: DataFrame) -> DataFrame:
     """Return for each delivery how often and when it was handed out, its end, and the end of its journey."""
     touches = _moves(log).unionByName(_answers(log)).unionByName(_endings(log))
     is_lease = fn.col("kind") == LEASED

@@ -158,14 +158,14 @@ def difference_of(before: Copy, after: Copy) -> RouteDifference | None:
         return RouteDifference.REFUSED if after.code else RouteDifference.ACCEPTED
     if _services(before.hops) != _services(after.hops):
         return RouteDifference.ROUTE
-    return RouteDifference.CIRCUMSTANCES if _told(before) != _told(after) else None
+    return RouteDifference.CIRCUMSTANCES if _list_hops(before) != _list_hops(after) else None
 
 
 def _services(hops: tuple[Hop, ...]) -> list[str]:
     return [hop.service for hop in hops]
 
 
-def _told(copy: Copy) -> list[Hop]:
+def _list_hops(copy: Copy) -> list[Hop]:
     """Return the stops without rule names: renaming a rule changes nothing."""
     return [_without_rule(hop) for hop in (*copy.hops, *copy.logical)]
 

@@ -16,8 +16,8 @@ from postroad.adapters.confined.source_evaluator import AT_ONCE
 from postroad.adapters.confined.worker import SOURCE_FOLDER
 from postroad.adapters.scripts.scripts import (
     LARGEST_CONTENT_BYTES,
-    MOST_ELEMENTS,
-    MOST_VALUES,
+    MAX_ELEMENTS,
+    MAX_VALUES,
     ScriptWorkers,
     StarlarkScripts,
 )
@@ -256,11 +256,11 @@ async def test_the_routing_key_is_an_attribute_and_may_be_missing(engine: QueryE
         (b"<!DOCTYPE a [<!ENTITY b 'c'>]><a>&b;</a>", "text/xml", "DOCTYPE"),
         (b'<?xml version="1.0" encoding="ebcdic"?><a/>', "text/xml", "ebcdic"),
         (b"<a/>" + b" " * LARGEST_CONTENT_BYTES, "text/xml", f"at most {LARGEST_CONTENT_BYTES}"),
-        (b"<a>" + b"<b/>" * MOST_ELEMENTS + b"</a>", "text/xml", f"more than the {MOST_ELEMENTS} elements"),
+        (b"<a>" + b"<b/>" * MAX_ELEMENTS + b"</a>", "text/xml", f"more than the {MAX_ELEMENTS} elements"),
         (b'{"a":', "application/json", "EOF while parsing"),
         (b"[1e400]", "application/json", "Unrepresentable number"),
         (b"[" * 200 + b"]" * 200, "application/json", "recursion limit"),
-        (b"[" + b"1," * MOST_VALUES + b"1]", "application/json", f"more than the {MOST_VALUES} values"),
+        (b"[" + b"1," * MAX_VALUES + b"1]", "application/json", f"more than the {MAX_VALUES} values"),
         (b"\xff", "application/json", "byte 0 is not a character"),
     ],
     ids=["malformed", "entity", "encoding", "bytes", "elements", "cut off", "number", "deep", "values", "no text"],

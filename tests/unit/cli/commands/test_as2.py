@@ -12,7 +12,7 @@ from cryptography import x509
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.commands.config.as2 import As2Trial
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.cli.commands.operate import health_checks
 from postroad.cli.main import postroad
 from postroad.core.codecs.as2 import As2Identity, PartnershipTerms
@@ -20,7 +20,7 @@ from postroad.core.codecs.cms import identities_from_pem
 from postroad.core.model.directory import As2, Service
 from postroad.core.model.snapshot import Directory
 
-STEPS = ["document", "sent", "opened", "signature", "same document", "receipt", "its signature", "same MIC"]
+STEPS = ["document", "sent", "opened", "signature", "same document", "MDN", "its signature", "same MIC"]
 
 
 def run(*arguments: str | Path) -> str:
@@ -50,7 +50,7 @@ def test_a_key_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_a_long_name_makes_a_certificate_too() -> None:
-    assert make_station_key("x" * 128, 1).identity.certificate.subject.rfc4514_string() == f"CN={'x' * 64}"
+    assert make_as2_key("x" * 128, 1).identity.certificate.subject.rfc4514_string() == f"CN={'x' * 64}"
 
 
 @pytest.mark.req("T7")
@@ -60,7 +60,8 @@ def test_a_long_name_makes_a_certificate_too() -> None:
         (),
         ("--compress", "before", "--sign", "sha1"),
         ("--compress", "after", "--encrypt", "aes128-gcm"),
-        ("--sign", "none", "--encrypt", "none", "--unsigned-receipt"),
+        ("--sign", "none", "--encrypt", "none", "--unsigned-mdn"),
+        ("--unsigned-receipt",),  # its old name
     ],
 )
 def test_a_trial_shows_every_step(how: tuple[str, ...], tmp_path: Path) -> None:
@@ -82,15 +83,15 @@ def test_a_trial_may_use_a_key_of_ones_own(tmp_path: Path) -> None:
 
 @pytest.mark.req("T7")
 def test_a_receipt_by_somebody_else_is_seen() -> None:
-    sender, receiver, other = (make_station_key(name, 1).identity for name in ("sender", "receiver", "other"))
-    stations = [
+    sender, receiver, other = (make_as2_key(name, 1).identity for name in ("sender", "receiver", "other"))
+    identities = [
         As2Identity(name=name, identities=keys, certificates=(keys[-1].certificate,))
         for name, keys in (("sender", (sender,)), ("receiver", (receiver,)), ("receiver", (other, receiver)))
     ]  # the first key signs; the last one is what the others know
-    for station, wrong in ((stations[1], []), (stations[2], ["its signature", "same MIC"])):
+    for one, wrong in ((identities[1], []), (identities[2], ["its signature", "same MIC"])):
         trial = As2Trial(
-            sender=stations[0],
-            receiver=station,
+            sender=identities[0],
+            receiver=one,
             agreement=PartnershipTerms(),
             document=b"order",
             content_type="text/plain",

@@ -83,7 +83,7 @@ def test_a_resumed_batch_is_sent_with_the_same_bytes_unless_a_member_has_left() 
     assert (again.state, again.interchange) == (BatchState.CLOSED, "")
 
 
-def test_a_batch_that_is_held_back_is_closed_but_not_assembled_until_it_is_let_go() -> None:
+def test_a_paused_batch_is_closed_but_not_assembled_until_it_is_resumed() -> None:
     complete = moves.close_batch(moves.pause_batch(OPEN, at(3)), Criterion.AGE, "", at(4))
     with pytest.raises(Refused, match="is paused; resume it first"):
         moves.mark_assembled(complete, "ic-1", NOW)

@@ -16,7 +16,7 @@ from postroad.core.codecs.soap.fragment import FEW_COLONS, mentions_prefix
 from postroad.core.codecs.xml import check_well_formed, parse
 from postroad.errors import Refused
 
-MOST = WireLimits().xml_attributes
+MAX_ATTRIBUTES = WireLimits().xml_attributes
 EMPTY_LINE = re.compile(rb"\r?\n\r?\n")
 
 
@@ -30,11 +30,11 @@ def crowded(attributes: int, around: bytes = b"") -> bytes:
 @pytest.mark.parametrize("around", [b"", b"t" * 700, b"t" * 5000, b"<b/>" * 20, b"<b/>" * 300])
 def test_no_spelling_brings_more_attributes_past_the_count(around: bytes) -> None:
     """A tag of them is 1300 bytes long, wherever it stands and whatever stands before it."""
-    check_well_formed(crowded(MOST, around))
-    parse(crowded(MOST, around))
+    check_well_formed(crowded(MAX_ATTRIBUTES, around))
+    parse(crowded(MAX_ATTRIBUTES, around))
     for read in (check_well_formed, parse):
         with pytest.raises(Refused) as refusal:
-            read(crowded(MOST + 1, around))
+            read(crowded(MAX_ATTRIBUTES + 1, around))
         assert refusal.value.code == "wire.too-complex"
 
 

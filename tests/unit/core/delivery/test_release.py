@@ -11,10 +11,10 @@ from postroad.core.model.directory import Release
 
 S_US = 1_000_000
 NOW_US = 1_700_000_000 * S_US
-MOST_S = 100_000
+MAX_S = 100_000
 
-releases = st.builds(Release, every_s=st.integers(0, MOST_S), when_waiting=st.integers(0, 50), on_request=st.booleans())
-since = st.integers(0, 2 * MOST_S).map(lambda age_s: NOW_US - age_s * S_US)
+releases = st.builds(Release, every_s=st.integers(0, MAX_S), when_waiting=st.integers(0, 50), on_request=st.booleans())
+since = st.integers(0, 2 * MAX_S).map(lambda age_s: NOW_US - age_s * S_US)
 held = st.builds(HeldDeliveries, waiting=st.integers(1, 100), oldest_at_us=since, newest=st.integers(1, 1 << 60))
 
 
@@ -72,7 +72,7 @@ def test_a_further_message_never_puts_a_release_off(release: Release, held: Held
         assert after.at_us <= before.at_us
 
 
-@given(releases, held, st.integers(0, 3 * MOST_S))
+@given(releases, held, st.integers(0, 3 * MAX_S))
 def test_looking_again_at_the_due_time_finds_it_due_and_looking_before_does_not(
     release: Release, held: HeldDeliveries, later_s: int
 ) -> None:

@@ -7,17 +7,27 @@ from msgspec.structs import replace
 
 from postroad.core.batching import moves
 from postroad.core.model.batch import BATCH_MOVES, Batch, BatchMember, BatchState
-from postroad.core.model.batch_actions import BATCH_ACTIONS, DROP, TAKE_OUT, BatchAction, list_possible_actions
+from postroad.core.model.batch_actions import (
+    BATCH_ACTIONS,
+    DROP,
+    PAUSE,
+    REMOVE,
+    RESUME,
+    BatchAction,
+    find_batch_action,
+    list_possible_actions,
+)
 from postroad.errors import Refused
 
 MEMBER = BatchMember(number=1, bytes=10)
 CARRY_OUT = {
     "release": lambda batch: moves.release_batch(batch, 1, "owner"),
-    "hold": lambda batch: moves.pause_batch(batch, 1),
-    "let-go": lambda batch: moves.unpause_batch(batch, 1),
-    "resume": lambda batch: moves.resume_batch(batch, 1),
+    "pause": lambda batch: moves.pause_batch(batch, 1),
+    "resume": lambda batch: (moves.resume_batch if batch.state is BatchState.SUSPENDED else moves.unpause_batch)(
+        batch, 1
+    ),
     "drop": lambda batch: moves.drop_batch(batch, "why", 1),
-    "take-out": lambda batch: moves.remove_member(batch, MEMBER, 1),
+    "remove": lambda batch: moves.remove_member(batch, MEMBER, 1),
 }
 
 
@@ -46,8 +56,8 @@ def test_moves_of_actions_exist() -> None:
 @pytest.mark.parametrize(
     ("batch", "names"),
     [
-        (in_state(BatchState.OPEN), ["release", "hold"]),
-        (in_state(BatchState.CLOSED, held=True), ["release", "let-go"]),
+        (in_state(BatchState.OPEN), ["release", "pause"]),
+        (in_state(BatchState.CLOSED, held=True), ["release", "resume"]),
         (in_state(BatchState.SUSPENDED), ["resume", "drop"]),
         (in_state(BatchState.ASSEMBLED), []),
         (in_state(BatchState.SENT), []),
@@ -63,5 +73,10 @@ def test_a_batch_whose_service_gathers_no_more_can_only_be_dropped() -> None:
 
 
 def test_the_path_of_an_action_on_a_member_names_the_member() -> None:
-    assert TAKE_OUT.path == "/members/{delivery}/take-out"
-    assert (BATCH_ACTIONS["let-go"].path, BATCH_ACTIONS["let-go"].method) == ("/let-go", "let_go")
+    assert REMOVE.path == "/members/{delivery}/remove"
+
+
+def test_actions_are_found_by_the_names_that_they_had_before() -> None:
+    found = {old: find_batch_action(old) for old in ("hold", "let-go", "take-out", "resume", "unknown")}
+    assert found == {"hold": PAUSE, "let-go": RESUME, "take-out": REMOVE, "resume": RESUME, "unknown": None}
+    assert REMOVE.old_paths == ["/members/{delivery}/take-out"]

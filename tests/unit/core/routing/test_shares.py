@@ -10,7 +10,7 @@ import pytest
 from lxml import etree
 
 from postroad.core.codecs.xml import parse
-from postroad.core.model.directory import BusinessKey, Visibility
+from postroad.core.model.directory import SearchKey, Visibility
 from postroad.core.model.message import Message, Part, PostResult, Recipient
 from postroad.core.model.rule import Condition, RuleRole
 from postroad.core.routing.budget import AT_ONCE, MATCHED_CHARS, MAX_LOOKED, Budget, TooMuchAtOnce
@@ -220,7 +220,7 @@ async def test_posts_of_one_call_use_one_budget_at_once(monkeypatch: pytest.Monk
     order = xml("<a>" + "x" * 4_000 + "</a>")  # some 1,000 steps
     message = Message(to=(Recipient("Acme/Supply"),), parts=(order,))
     async with memory_network() as running:
-        sender = await running.register("Meadow/Orders", indexes=(BusinessKey(name="order", place=body("/a")),))
+        sender = await running.register("Meadow/Orders", indexes=(SearchKey(name="order", place=body("/a")),))
         await running.register("Acme/Supply", visibility=Visibility.PUBLIC)
         answers = [asyncio.get_running_loop().create_future() for _ in range(300)]
         posts = [Posting(message, 1, "bulk")] * len(answers)

@@ -10,9 +10,9 @@ from postroad.core.telemetry.trace_context import (
     MAX_STATE_CHARS,
     STATE_FROM,
     check_state,
+    hide_context,
     pack_context,
     unpack_context,
-    veil_context,
 )
 
 TRACE, SPAN = "4bf92f3577b34da6a3ce929d0e0e4736", "00f067aa0ba902b7"
@@ -91,8 +91,8 @@ def test_a_state_is_kept_whole_or_not_at_all(state: str, kept: str) -> None:
 def test_the_context_for_a_receiver_that_may_not_know_the_sender() -> None:
     shown = "f" + "1" * 31
     sampled, not_sampled = pack_context(GOOD, "a=1"), pack_context(GOOD[:-1] + "2")
-    assert veil_context(sampled, shown).split("-")[1] == shown
-    assert veil_context(sampled, shown)[:-1] == veil_context(not_sampled, shown)[:-1], "nothing else of the sender's"
-    assert (veil_context(sampled, shown)[-2:], veil_context(not_sampled, shown)[-2:]) == ("01", "00")
-    assert pack_context(veil_context(sampled, shown)) != b""
-    assert veil_context(sampled, shown) != veil_context(sampled, "f" + "2" * 31)
+    assert hide_context(sampled, shown).split("-")[1] == shown
+    assert hide_context(sampled, shown)[:-1] == hide_context(not_sampled, shown)[:-1], "nothing else of the sender's"
+    assert (hide_context(sampled, shown)[-2:], hide_context(not_sampled, shown)[-2:]) == ("01", "00")
+    assert pack_context(hide_context(sampled, shown)) != b""
+    assert hide_context(sampled, shown) != hide_context(sampled, "f" + "2" * 31)

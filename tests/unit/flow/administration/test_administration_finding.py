@@ -11,8 +11,8 @@ from postroad.core.configuration.profile.service import ServiceProfile, profile_
 from postroad.core.model.caller import Caller
 from postroad.core.model.directory import DocumentAccess, Person, Visibility
 from postroad.core.model.message import MessageType, Part, Property
-from postroad.core.routing.business_keys import MAX_KEYS
 from postroad.core.routing.conditions.documents import MessageDocuments
+from postroad.core.routing.search_keys import MAX_KEYS
 from postroad.errors import Refused
 from postroad.flow.administration.messages import search
 from postroad.flow.administration.messages.message_list import load_message

@@ -58,7 +58,7 @@ async def test_a_message_waits_for_its_receipt_and_is_delivered_when_that_comes(
     assert request.headers["receipt-delivery-option"] == "https://net.example/as2"
     [attempted] = await at.entries(DeliveryAttempted)
     assert (attempted.status, attempted.delay_s) == (200, 600.0)
-    assert attempted.reason == "the asynchronous receipt is still to come"
+    assert attempted.reason == "waiting for the asynchronous MDN"
     assert (await at.stop(session)).state == "queued"
     await returned(at, build_partner_mdn(request))
     await at.ends(session, "delivered")
@@ -144,7 +144,7 @@ async def test_when_no_receipt_ever_comes_the_delivery_fails(at: As2Scenario) ->
     await at.agree(mdn_timeout_s=1)
     session = await at.send()
     stop = await at.ends(session, "failed")
-    assert "it was sent 2 times" in str(stop)
+    assert "the message was sent 2 times" in str(stop)
     assert len(at.posts.requests) == 2
     assert [event.what for event in stop.events].count("pushed") == 2
 

@@ -89,7 +89,7 @@ async def test_a_member_that_came_through_others_is_withdrawn_or_dropped() -> No
         await port.network.post(port.caller("MyBiz/Sales"), cancel)
         [batch] = await port.batches()
         [page] = [page async for page in port.network.batches.members(batch.id)]
-        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, "because", None)
+        await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, "because", None)
         assert await journey_of(port, withdrawn) is DeliveryState.CANCELLED
         assert await journey_of(port, stays) is DeliveryState.FAILED
         assert await port.batch_states() == [BatchState.DISSOLVED]

@@ -23,7 +23,7 @@ from postroad.flow.administration import batch_actions as batches
 from tests.samples.send_port import SendPortScenario, order, send_port
 
 Act = Callable[..., Awaitable[Batch]]
-ACTS: tuple[Act, ...] = (batches.release, batches.hold, batches.let_go, batches.resume, batches.drop)
+ACTS: tuple[Act, ...] = (batches.release, batches.pause, batches.resume, batches.drop)
 WHY = "because"
 
 
@@ -77,11 +77,11 @@ async def test_a_paused_batch_gathers_and_closes_but_is_not_sent() -> None:
         ada = await owner(port)
         await port.post_orders(1, 1)
         await port.work()
-        held = await batches.hold(port.network, ada, (await only(port)).id, WHY, None)
+        held = await batches.pause(port.network, ada, (await only(port)).id, WHY, None)
         await port.post_orders(2, 2)
         await port.work()
         assert (await only(port)).state is BatchState.CLOSED
-        await batches.let_go(port.network, ada, held.id, WHY, None)
+        await batches.resume(port.network, ada, held.id, WHY, None)
         await port.work()
         assert (await only(port)).state is BatchState.ASSEMBLED
 
@@ -93,14 +93,14 @@ async def test_one_member_is_taken_out_and_the_others_go() -> None:
         await port.work()
         batch = await only(port)
         [page] = [page async for page in port.network.batches.members(batch.id)]
-        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+        await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, WHY, None)
         await port.post_orders(3, 4)
         await port.work()
         [interchange] = await port.poll()
         assert split(interchange)[1] == [order(2), order(3), order(4)]
         assert await port.delivery_states(*posted) == [DeliveryState.FAILED, DeliveryState.QUEUED]
         with pytest.raises(Refused, match="not visible to you"):
-            await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+            await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, WHY, None)
 
 
 @pytest.mark.req("B5", "B7")
@@ -181,7 +181,7 @@ async def test_without_a_member_a_suspended_batch_is_assembled_anew() -> None:
         failed = await suspended(port)
         batch = await only(port)
         [page] = [page async for page in port.network.batches.members(batch.id)]
-        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+        await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, WHY, None)
         await batches.resume(port.network, ada, batch.id, WHY, None)
         await port.work()
         [again] = await port.poll()
@@ -198,7 +198,7 @@ async def test_a_gap_free_port_uses_the_same_numbers_again_and_drops_nothing_tha
             await batches.drop(port.network, ada, batch.id, WHY, None)
         assert refusal.value.code == "batch.state"
         [page] = [page async for page in port.network.batches.members(batch.id)]
-        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+        await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, WHY, None)
         await batches.resume(port.network, ada, batch.id, WHY, None)
         await port.work()
         await port.post_orders(3, 4)
@@ -241,7 +241,7 @@ async def test_an_interchange_that_is_not_to_go_any_more_is_not_resent_by_itself
         batch = await only(port)
         assert await letters(port) == [batch.delivery]
         [page] = [page async for page in port.network.batches.members(batch.id)]
-        await batches.take_out(port.network, ada, batch.id, page[0].queued.number, WHY, None)
+        await batches.remove_member(port.network, ada, batch.id, page[0].queued.number, WHY, None)
         assert await letters(port) == [page[0].queued.number]
         await batches.drop(port.network, ada, batch.id, WHY, None)
         assert await letters(port) == [held.queued.number for held in page]
@@ -335,9 +335,9 @@ async def test_an_action_on_an_older_version_of_a_batch_is_refused() -> None:
         await port.post_orders(2, 2)
         await port.work()
         with pytest.raises(Refused) as refusal:
-            await batches.hold(port.network, ada, seen.id, WHY, seen.version)
+            await batches.pause(port.network, ada, seen.id, WHY, seen.version)
         assert refusal.value.code == "version.conflict"
-        assert (await batches.hold(port.network, ada, seen.id, WHY, seen.version + 1)).held
+        assert (await batches.pause(port.network, ada, seen.id, WHY, seen.version + 1)).held
 
 
 async def test_a_batcher_that_remembers_an_older_version_reads_it_again() -> None:

@@ -194,7 +194,7 @@ async def test_events_that_a_slow_client_misses_are_skipped_and_reported(
     scenario: AccountScenario, people: dict[str, Caller], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(following, "MAX_ENTRIES", 10)
-    monkeypatch.setattr(following, "MAX_HAPPENINGS", 8)
+    monkeypatch.setattr(following, "MAX_EVENTS", 8)
     live = LiveFeed(scenario.network)
     await live.catch_up()
     for place in range(30):

@@ -103,8 +103,8 @@ def by_nobody(request: PushRequest) -> PushAnswer:
 @pytest.mark.parametrize(
     ("bad", "says"),
     [
-        (lambda request: PushAnswer(status=200), "holds no receipt"),
-        (lambda request: PushAnswer(status=200, body=b"<html>", headers=(("content-type", "text/html"),)), "no receipt"),
+        (lambda request: PushAnswer(status=200), "contains no MDN"),
+        (lambda request: PushAnswer(status=200, body=b"<html>", headers=(("content-type", "text/html"),)), "no MDN"),
         (answering(mic=Mic(digest=b"x" * 32, algorithm="sha256")), "other content than was sent"),
         (answering(signer=theirs(stranger())), "signature is not valid"),
         (by_nobody, "signature is not valid"),
@@ -165,7 +165,7 @@ def test_headers_that_could_not_be_written_are_left_out_of_what_is_kept() -> Non
 
 
 @pytest.mark.req("T7")
-async def test_an_unsigned_receipt_is_none_where_a_signed_one_was_agreed_on(at: As2Scenario) -> None:
+async def test_an_unsigned_mdn_does_not_count_where_a_signed_one_was_agreed_on(at: As2Scenario) -> None:
     def unsigned(request: PushRequest) -> PushAnswer:
         plain = {name: text for name, text in request.headers.items() if name != "disposition-notification-options"}
         return as_answer(build_partner_mdn(replace(request, headers=plain)))

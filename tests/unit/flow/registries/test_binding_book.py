@@ -43,8 +43,8 @@ def test_the_binding_registry_agrees_with_the_directory_after_any_changes(
         configuration.change(*change)
     everything: list[Binding] = list(configuration.directory.bindings.values())
     for service in SERVICES:
-        assert book.listed(service) == configuration.directory.bindings_of(service)
-        assert book.listed(service) == configuration.directory.bindings_of(service), "asked again"
+        assert book.list_bindings(service) == configuration.directory.bindings_of(service)
+        assert book.list_bindings(service) == configuration.directory.bindings_of(service), "asked again"
         assert book.count(service) == len(configuration.directory.bindings.of(service))
         mine = [one for one in everything if one.queue == service]
         assert book.of_queue(service) == {binding_key(one.exchange, one.name) for one in mine}

@@ -1,5 +1,5 @@
 -- What the shared desk must know at once: keys seen, and deliveries that wait. Both are derived from the journal, in the same
--- transaction as the group that changes them, and can be made anew from it.
+-- transaction as the group that changes them, and can be rebuilt from it.
 
 CREATE TABLE desk_seen (
     key bigint PRIMARY KEY,

@@ -28,7 +28,7 @@ BEGIN
 END
 $$;
 
--- Find where message and content of resent deliveries lie, which whoever queued them did not know.
+-- Set the locations of message and content of resent deliveries, which were unknown when they were queued.
 CREATE FUNCTION desk_locate_resent(since bigint DEFAULT 0) RETURNS void LANGUAGE sql AS $$
     UPDATE desk_queue SET
         message_group = message.in_group, message_at = message.facts_at, message_bytes = message.facts_bytes,

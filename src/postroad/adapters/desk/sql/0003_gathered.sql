@@ -1,5 +1,5 @@
--- What has joined a batch goes on waiting and is handed out to nobody: it is available after 1 << 62, which is never. It may be very
--- many for one mailbox, so those that look for something to hand out do not pass by it. The value of the column changes only when
+-- A delivery that has joined a batch waits and is never handed out: it is available after 1 << 62. One mailbox may have very many,
+-- so searches for deliveries to hand out do not read them. The value of the column changes only when
 -- something joins, so leases are still changed in place.
 
 ALTER TABLE desk_queue

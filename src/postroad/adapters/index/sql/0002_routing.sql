@@ -1,6 +1,6 @@
 -- Journeys (copies that outlast their first delivery), due times, cross-reference maps; and an answer of an in-transit service as the
 -- journal has it, because it now tells more than its parts. What older entries mean for these tables is in the journal: everything
--- is forgotten here, and made anew from it when the index is opened next.
+-- is forgotten here, and rebuilt from it when the index is opened next.
 
 -- sqlite:
 DROP TABLE content;

@@ -1,5 +1,5 @@
 -- Dead letters and the rounds in which they are delivered again. Dead letters of before are in the journal: everything is forgotten
--- here, and made anew from it when the index is opened next.
+-- here, and rebuilt from it when the index is opened next.
 
 -- sqlite:
 -- NULL but for a delivery of a later round, where they are its journey and the first round's delivery.

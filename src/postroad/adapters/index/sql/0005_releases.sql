@@ -1,4 +1,4 @@
--- Releases of what was held back for a service; entries of before know of none.
+-- Releases of messages that waited for release at a service; older entries have none.
 
 -- sqlite:
 CREATE TABLE released (

@@ -84,5 +84,5 @@ CREATE INDEX batch_answer_batch ON batch_answer (batch, seq);
 
 -- both:
 CREATE INDEX batch_service ON batch (service, id);
--- Few of all the batches there ever were: those that somebody still has to do something with.
+-- The few batches that are not finished.
 CREATE INDEX batch_unsettled ON batch (service, id) WHERE state IN ('open', 'closed', 'assembled', 'suspended');

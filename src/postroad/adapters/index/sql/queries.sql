@@ -168,8 +168,8 @@ JOIN seen ON seen.span = spans.span AND seen.key = $1
 LEFT JOIN message ON message.seq = seen.seq LEFT JOIN content ON content.seq = seen.seq
 ORDER BY seen.seq LIMIT 1
 
--- As in seen, a hash is looked for in every span there is, the newest first. Which they are is settled before anything is read of
--- them: a value that everybody uses has many.
+-- As in seen, a hash is searched in every span, the newest first. The spans are determined before they are read: a common value
+-- has many.
 -- name: found
 WITH RECURSIVE spans (span) AS (
   SELECT max(found.span) FROM found WHERE found.span <= CAST($2 AS bigint) / 16384

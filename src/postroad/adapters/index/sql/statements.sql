@@ -64,8 +64,8 @@ INSERT INTO trail (number, seq)
 SELECT delivery.number, delivery.lease_seq FROM delivery
 WHERE delivery.number = $1 AND delivery.lease_seq > 0 AND delivery.lease_seq < $2 ON CONFLICT DO NOTHING
 
--- A final reason is not overwritten: so it does not matter whether a lease and the end came in one batch or in two. What has joined
--- a batch (it is available after 1 << 62) stays in it, whoever is late with a lease or gives it back.
+-- A final reason is not overwritten: so a lease and the end may be in one batch of entries or in two. A delivery that has joined a
+-- batch (it is available after 1 << 62) stays in it, even if a late lease or a release follows.
 -- name: hand_out
 UPDATE delivery
 SET attempts = delivery.attempts + $1, leased_at_us = $2,
@@ -76,8 +76,8 @@ SET attempts = delivery.attempts + $1, leased_at_us = $2,
     lease_seq = $6
 WHERE delivery.number = $7 AND delivery.lease_seq < $6
 
--- The same where nobody did before. A writer that is told how many rows it changed tries this first, and needs no keep_replaced
--- when it was all of them; afterwards hand_out passes over those that are done.
+-- For deliveries without an earlier lease. A writer that knows how many rows it changed tries this first, and needs no
+-- keep_replaced if it changed all of them; afterwards hand_out skips those that are done.
 -- name: hand_out_first
 UPDATE delivery
 SET attempts = delivery.attempts + $1, leased_at_us = $2, available_at_us = $3,

@@ -1,4 +1,4 @@
-"""The free-space watermark: ordinary appends are refused early, so that space remains for acknowledgements.
+"""The free-space watermark: ordinary appends are refused early, so that space remains for acknowledgments.
 
 Rule: the check is cheap; the file system is queried at most ten times a second.
 """

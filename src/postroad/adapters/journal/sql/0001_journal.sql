@@ -39,7 +39,7 @@ BEGIN
 END
 $$;
 
--- Add a group. Whoever calls this holds the lock on the head until the transaction ends.
+-- Add a group. The caller holds the lock on the head until the transaction ends.
 CREATE FUNCTION journal_append(given_entries bytea, given_facts bytea, given_bodies bytea, OUT first_seq bigint, OUT chain bytea)
 LANGUAGE plpgsql AS $$
 DECLARE

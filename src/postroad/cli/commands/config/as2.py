@@ -17,7 +17,7 @@ import click
 from cryptography.hazmat.primitives import hashes
 from cryptography.x509 import Certificate
 
-from postroad.cli.commands.config.as2_keys import make_station_key
+from postroad.cli.commands.config.as2_keys import make_as2_key
 from postroad.cli.framework.command import command
 from postroad.cli.framework.connection import NetworkConnection, with_connection
 from postroad.cli.framework.exit_codes import ExitCode
@@ -40,7 +40,7 @@ from postroad.core.codecs.as2.mic import WRITTEN
 from postroad.core.codecs.cms import Identity, identities_from_pem
 from postroad.core.codecs.mime import write_head
 
-MESSAGE_ID, RECEIPT_ID = "<trial@postroad>", "<receipt@postroad>"
+MESSAGE_ID, MDN_ID = "<trial@postroad>", "<mdn@postroad>"
 
 
 class As2TrialStep(NamedTuple):
@@ -74,9 +74,9 @@ class As2Trial:
         yield _signer("signature", opened.signer, bool(self.agreement.sign))
         same = bytes(opened.entity.data()) == self.document
         yield As2TrialStep("same document", "to the byte" if same else "the document was changed in transit", same)
-        receipt = self._receipt(opened)
-        mdn = read_mdn(receipt.headers, receipt.body, self.receiver)
-        yield As2TrialStep("receipt", f"{len(receipt.body):,} bytes, says {mdn.disposition}", mdn.disposition.accepted)
+        made = self._mdn(opened)
+        mdn = read_mdn(made.headers, made.body, self.receiver)
+        yield As2TrialStep("MDN", f"{len(made.body):,} bytes, disposition {mdn.disposition}", mdn.disposition.accepted)
         yield _signer("its signature", mdn.signer, self.agreement.mdn_signed)
         verdict = judge_mdn(mdn, built.sent)
         yield As2TrialStep("same MIC", str(mdn.mic) if verdict.acknowledged else verdict.reason, verdict.acknowledged)
@@ -88,10 +88,10 @@ class As2Trial:
         encrypted = f"encrypted with {agreed.encrypt}" if agreed.encrypt else ""
         return ", ".join(filter(None, (compressed, signed, encrypted))) or "as it is"
 
-    def _receipt(self, opened: OpenedMessage) -> BuiltMdn:
+    def _mdn(self, opened: OpenedMessage) -> BuiltMdn:
         return build_mdn(
             opened.heading, self.receiver,
-            disposition=PROCESSED, mic=opened.mic, at=datetime.now(UTC), message_id=RECEIPT_ID, boundary_seed=b"trial",
+            disposition=PROCESSED, mic=opened.mic, at=datetime.now(UTC), message_id=MDN_ID, boundary_seed=b"trial",
         )  # fmt: skip
 
 
@@ -135,7 +135,7 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     """
     if not name.strip():
         raise click.UsageError("NAME is the subject of the certificate, such as the AS2 name; it cannot be empty")
-    made = make_station_key(name, days, int(bits))
+    made = make_as2_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})
     out.say(made.certificate_pem.strip())
@@ -156,10 +156,11 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
 @click.option("--encrypt", default="aes256-cbc", show_default=True, type=click.Choice([*CIPHERS, NONE]), help="Cipher.")
 @click.option("--compress", default=NONE, show_default=True, type=click.Choice(["before", "after", NONE]),
               help="Compress, before or after signing.")  # fmt: skip
-@click.option("--unsigned-receipt", is_flag=True, help="Request an unsigned MDN.")
+@click.option("--unsigned-mdn", is_flag=True, help="Request an unsigned MDN.")
+@click.option("--unsigned-receipt", "unsigned_mdn", is_flag=True, hidden=True, help="The old name.")
 def test(
     out: Output, document: Path | None, content_type: str, key_file: Path | None, sign: str, encrypt: str, compress: str,
-    unsigned_receipt: bool,
+    unsigned_mdn: bool,
 ) -> None:  # fmt: skip
     """Send a message to yourself by AS2, and return its MDN.
 
@@ -169,7 +170,7 @@ def test(
         sign="" if sign == NONE else sign,
         encrypt="" if encrypt == NONE else encrypt,
         compress=cast(Literal["", "before", "after"], "" if compress == NONE else compress),
-        mdn_signed=not unsigned_receipt,
+        mdn_signed=not unsigned_mdn,
         must_be_signed=sign != NONE,
         must_be_encrypted=encrypt != NONE,
     )
@@ -185,14 +186,18 @@ def test(
 @click.argument("session")
 @click.option("--out", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead.")
 @with_connection
-def receipt(out: Output, session: str, file: Path | None, connection: NetworkConnection) -> None:
+def mdn(out: Output, session: str, file: Path | None, connection: NetworkConnection) -> None:
     """Show the MDN by which an AS2 partner has confirmed a message.
 
     It is printed unchanged: its headers, an empty line, and the signed MDN. Needs the key of a service concerned.
     """
+    _show_mdn(out, session, file, connection, "mdn")
+
+
+def _show_mdn(out: Output, session: str, file: Path | None, connection: NetworkConnection, field: str) -> None:
     with connection.client() as client:
-        delivery, found = _receipt_for(client, session)
-    out.value({"session": session, "delivery": delivery, "receipt": found.decode("latin-1")})
+        delivery, found = _find_mdn(client, session)
+    out.value({"session": session, "delivery": delivery, field: found.decode("latin-1")})
     if file is not None:
         file.write_bytes(found)
         out.say(f"the MDN for delivery {delivery} is in {file}")
@@ -200,12 +205,21 @@ def receipt(out: Output, session: str, file: Path | None, connection: NetworkCon
         out.say(found.decode("latin-1").replace("\r\n", "\n"))
 
 
-def _receipt_for(client: Client, session: str) -> tuple[int, bytes]:
-    """The first receipt among the stops of the message."""
+@command
+@click.argument("session")
+@click.option("--out", "file", type=click.Path(path_type=Path), metavar="FILE", help="Write it to a file instead.")
+@with_connection
+def receipt(out: Output, session: str, file: Path | None, connection: NetworkConnection) -> None:
+    """Show the MDN; the old name of ``mdn``, whose JSON has the MDN in ``receipt``."""
+    _show_mdn(out, session, file, connection, "receipt")
+
+
+def _find_mdn(client: Client, session: str) -> tuple[int, bytes]:
+    """Return the first MDN among the stops of the message."""
     history = client.trace(session)
     for stop in [stop for message in history.messages for copy in message.copies for stop in copy.stops]:
         try:
-            return stop.delivery, client.receipt_at(session, stop.delivery)
+            return stop.delivery, client.mdn_at(session, stop.delivery)
         except Refused as refused:
             if refused.code != "not-found":
                 raise
@@ -217,7 +231,7 @@ def _stations(key_file: Path | None) -> tuple[As2Identity, As2Identity]:
     if key_file is not None:
         identities = identities_from_pem(key_file.read_bytes())
         return _station("sender", identities), _station("receiver", identities)
-    sender, receiver = (make_station_key(name, 1).identity for name in ("sender", "receiver"))
+    sender, receiver = (make_as2_key(name, 1).identity for name in ("sender", "receiver"))
     return _station("sender", (sender,)), _station("receiver", (receiver,))
 
 
@@ -237,4 +251,6 @@ def _show_step(out: Output, step: As2TrialStep) -> As2TrialStep:
 
 as2.add_command(key)
 as2.add_command(test)
+as2.add_command(mdn)
+receipt.hidden = True
 as2.add_command(receipt)

@@ -18,7 +18,7 @@ MAX_NAME = 64  # characters of a common name
 BEFORE = timedelta(hours=1)  # clocks differ
 
 
-class StationKey(NamedTuple):
+class As2Key(NamedTuple):
     identity: Identity
     key_pem: str
     certificate_pem: str
@@ -28,11 +28,11 @@ class StationKey(NamedTuple):
         return self.identity.certificate.fingerprint(hashes.SHA256()).hex()
 
 
-def make_station_key(name: str, days: int, bits: int = 2048) -> StationKey:
+def make_as2_key(name: str, days: int, bits: int = 2048) -> As2Key:
     """Make a new key with a certificate for signing and encrypting."""
     key = rsa.generate_private_key(public_exponent=EXPONENT, key_size=bits)
     certificate = _certificate(name, key, days)
-    return StationKey(
+    return As2Key(
         identity=Identity(certificate=certificate, key=key),
         key_pem=key.private_bytes(Encoding.PEM, PrivateFormat.PKCS8, NoEncryption()).decode(),
         certificate_pem=certificate.public_bytes(Encoding.PEM).decode(),

@@ -105,7 +105,7 @@ def list_(out: Output, exchange: str, queue: str, connection: NetworkConnection)
     from postroad.cli.views.bindings import COLUMNS, binding_rows, error_lines
 
     with connection.client() as client:
-        found = client.bindings.listed(exchange, queue=queue)
+        found = client.bindings.list(exchange, queue=queue)
     for binding in found:
         out.value(binding)
     if not found:

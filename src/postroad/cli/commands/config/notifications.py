@@ -36,7 +36,7 @@ def with_organization(function: Callable[..., Any]) -> Callable[..., Any]:
 def list_(out: Output, organization: str, connection: NetworkConnection) -> None:
     """List the subscriptions, and the status of their channels."""
     with connection.client() as client:
-        found = client.notifications.listed(_resolve(client, organization))
+        found = client.notifications.list(_resolve(client, organization))
     for one in found:
         out.value(one)
     if not found:

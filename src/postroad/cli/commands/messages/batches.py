@@ -30,7 +30,7 @@ def batches(out: Output, service: str, state: str | None, connection: NetworkCon
     SERVICE is the batcher, by address or GCID; default: all of your organization.
     """
     with connection.client() as client:
-        found = client.batches.listed(service, state or "")
+        found = client.batches.list(service, state or "")
     for one in found:
         out.value(one)
     show_batches(out, found)
@@ -91,5 +91,16 @@ def make_command(action: BatchAction) -> click.Command:
     return command(click.argument("batch")(run))
 
 
-for below in (show, members, *map(make_command, BATCH_ACTIONS.values())):
-    batch.add_command(below)
+def add_actions(group: click.Group) -> None:
+    """Add the command of each action; those with its old names are hidden."""
+    for action in BATCH_ACTIONS.values():
+        group.add_command(make_command(action))
+        for name in action.old_names:
+            hidden = make_command(action)
+            hidden.hidden = True
+            group.add_command(hidden, name)
+
+
+batch.add_command(show)
+batch.add_command(members)
+add_actions(batch)

@@ -72,7 +72,7 @@ def with_selection_options(function: Callable[..., Any]) -> Callable[..., Any]:
 def list_(out: Output, filters: DeadLetterFilters, connection: NetworkConnection) -> None:
     """List dead letters that were neither resent nor dropped, oldest first."""
     with connection.client() as client:
-        found = client.dead_letters.listed(**filters)
+        found = client.dead_letters.list(**filters)
     for letter in found:
         out.value(letter)
     show_dead_letters(out, found)

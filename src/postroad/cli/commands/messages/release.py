@@ -20,10 +20,10 @@ def release(out: Output, service: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         released = client.release(service)
     out.value(released)
-    out.say(_said(released.service, released.going, released.not_before))
+    out.say(_describe_release(released.service, released.going, released.not_before))
 
 
-def _said(service: str, going: int, not_before: str | None) -> str:
+def _describe_release(service: str, going: int, not_before: str | None) -> str:
     if not going:
         return f"{service}: no message waits for release (to retry a paused push now: `postroad services try-push {service}`)"
     messages = "1 message is" if going == 1 else f"{going} messages are"

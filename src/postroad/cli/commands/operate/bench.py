@@ -58,7 +58,7 @@ class LoadTimings:
     posted_at: float = 0.0
     received_at: float = 0.0
 
-    def told(self) -> None:
+    def show_progress(self) -> None:
         self.advance(len(self.posts_s) + len(self.receipts_s))
 
 
@@ -96,7 +96,7 @@ async def post_some(sender: AsyncClient, load: Load, shares: Iterator[int], cloc
             await sender.post_message(timed_message(load))
         clocks.posted_at = time.monotonic()
         clocks.posts_s += [clocks.posted_at - begun] * len(share)
-        clocks.told()
+        clocks.show_progress()
 
 
 def timed_message(load: Load) -> Message:
@@ -117,7 +117,7 @@ async def receive_all(receiver: AsyncClient, messages: int, clocks: LoadTimings)
         ]  # not those of an earlier run
         await receiver.acknowledge(*taken)
         clocks.received_at = time.monotonic()
-        clocks.told()
+        clocks.show_progress()
 
 
 def summarize_load(load: Load, clocks: LoadTimings) -> LoadResult:

@@ -108,9 +108,9 @@ class PipelineWork:
                 "seconds": seconds,
             }
         )
-        self._say(landing, refreshed, seconds)
+        self._report(landing, refreshed, seconds)
 
-    def _say(self, landing: Landing, refreshed: list[RefreshedTable], seconds: float) -> None:
+    def _report(self, landing: Landing, refreshed: list[RefreshedTable], seconds: float) -> None:
         if landing.files:
             self.out.say(f"{landing.files} files of the archive landed")
         elif landing.batches:

@@ -77,10 +77,10 @@ def build_history(
     ``batches`` are the batches that the entries name, by ID. ``service`` is the GCID of the service that asks; the wider route
     is hidden from it also if a service of its own organization isolates it.
     """
-    teller = _HistoryBuilder(directory, organization, batches, service)
+    builder = _HistoryBuilder(directory, organization, batches, service)
     for seq, entry in sorted(entries, key=lambda item: item[0]):
-        teller.hear(seq, entry)
-    return teller.history(asked, pseudonyms)
+        builder.add_entry(seq, entry)
+    return builder.history(asked, pseudonyms)
 
 
 class _HistoryBuilder:
@@ -103,7 +103,7 @@ class _HistoryBuilder:
         self._journeys: dict[int, CopyHistory] = {}
         self._transaction = ""
 
-    def hear(self, seq: int, entry: Entry) -> None:
+    def add_entry(self, seq: int, entry: Entry) -> None:
         match entry:
             case MessagePosted():
                 self._posted(seq, entry)

@@ -39,7 +39,7 @@ def describe_wait(entry: WaitingEntry) -> WaitText:
         return WaitText("handed out", f"leased for {entry.lease_s:g} s")
     later = f"again in {entry.delay_s:g} s" if entry.delay_s else "again at once"
     if isinstance(entry, DeliveryAttempted):
-        what = "push failed" if entry.is_put_off else "pushed"  # taken, and its receipt is still to come
+        what = "push failed" if entry.is_put_off else "pushed"  # accepted, and its MDN is still missing
         why = f"{entry.fault}, after {entry.duration_ms} ms"
     else:
         what, why = "given back", entry.reason or "no reason given"

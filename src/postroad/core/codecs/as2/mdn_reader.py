@@ -29,16 +29,16 @@ from postroad.errors import Refused
 
 _LINE = re.compile(rb"([!-9;-~]+)[ \t]*:(.*)", re.DOTALL)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]+")
-_MOST_FIELDS, _MOST_BYTES = 200, 64 << 10  # real ones have ten, in less than a kilobyte
+_MAX_FIELDS, _MAX_BYTES = 200, 64 << 10  # real ones have ten, in less than a kilobyte
 
 
 def read_notification(content: Buffer) -> dict[str, str]:
     """Return the first value of each name, unfolded, by its lower-case name."""
     found: dict[str, list[bytes]] = {}
     last: list[bytes] = []
-    for line in bytes(content[:_MOST_BYTES]).splitlines():
+    for line in bytes(content[:_MAX_BYTES]).splitlines():
         field = None if line[:1] in (b" ", b"\t") else _LINE.match(line)
-        if field and len(found) < _MOST_FIELDS:
+        if field and len(found) < _MAX_FIELDS:
             last = [field[2]]
             found.setdefault(field[1].decode("ascii").lower(), last)
         elif line.strip():

@@ -27,7 +27,7 @@ class MdnOutcome(StrEnum):
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MdnVerdict:
     outcome: MdnOutcome
-    reason: str = ""  # a sentence for people; for an acknowledgement, the partner's warning
+    reason: str = ""  # a sentence for people; for an acknowledgment, the partner's warning
 
     @property
     def acknowledged(self) -> bool:

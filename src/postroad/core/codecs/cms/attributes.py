@@ -14,21 +14,21 @@ from postroad.core.codecs.cms.ber import BerElement, canonical
 from postroad.core.codecs.cms.der import SET, header
 from postroad.core.codecs.cms.refusals import CONTENT, signature_invalid, too_complex
 
-_MOST_BYTES = 64 << 10
+_MAX_BYTES = 64 << 10
 
 
 def check_attributes(attributes: BerElement, content_type: bytes, content_digest: bytes) -> None:
     """Checks that the attributes belong to this content."""
-    if attributes.stop - attributes.start > _MOST_BYTES:
-        raise too_complex(f"The signed attributes are longer than {_MOST_BYTES} bytes")
-    said = _said(attributes)
+    if attributes.stop - attributes.start > _MAX_BYTES:
+        raise too_complex(f"The signed attributes are longer than {_MAX_BYTES} bytes")
+    said = _attributes_by_type(attributes)
     if said[oids.CONTENT_TYPE].oid() != content_type:
         raise signature_invalid("The signature is for content of another type; ask the sender to sign again", CONTENT)
     if not compare_digest(said[oids.MESSAGE_DIGEST].string("digest of the content").octets(), content_digest):
         raise signature_invalid("The content differs from the signed content; it was changed in transit", CONTENT)
 
 
-def _said(attributes: BerElement) -> dict[bytes, BerElement]:
+def _attributes_by_type(attributes: BerElement) -> dict[bytes, BerElement]:
     """The two attributes that must be there, each once and with one value."""
     said: dict[bytes, BerElement] = {}
     for attribute in attributes.children():
@@ -67,4 +67,4 @@ def could_be_attributes(content: Sequence[Buffer]) -> bool:
     filled = [piece for piece in content if piece]
     if not filled or filled[0][0] != SET:
         return False
-    return oids.MESSAGE_DIGEST in b"".join(piece[:_MOST_BYTES] for piece in filled)[:_MOST_BYTES]
+    return oids.MESSAGE_DIGEST in b"".join(piece[:_MAX_BYTES] for piece in filled)[:_MAX_BYTES]

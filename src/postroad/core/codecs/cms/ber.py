@@ -31,7 +31,7 @@ _LONGEST_LENGTH = 8  # octets of a length
 _LONG_TAG = 0x1F
 # With a length in one octet these are nearly all there is; they are read where they stand, all others by the general reader.
 _PLAIN_TAGS = frozenset((INTEGER, OCTET_STRING, NULL, OID, UTC_TIME, SEQUENCE, SET))
-_LEFT_BEHIND, _MOST_LEFT_BEHIND = b"\r\n\0 \t", 64  # what transports append to a message, and how much of it
+_LEFT_BEHIND, _MAX_LEFT_BEHIND = b"\r\n\0 \t", 64  # what transports append to a message, and how much of it
 
 
 class BerSource:
@@ -164,7 +164,7 @@ def read(buffer: Buffer) -> BerElement:
     source = BerSource(buffer)
     found = _read(source, 0, len(source.octets), 0)
     rest = source.octets[found.end :]
-    if len(rest) > _MOST_LEFT_BEHIND or bytes(rest).strip(_LEFT_BEHIND):
+    if len(rest) > _MAX_LEFT_BEHIND or bytes(rest).strip(_LEFT_BEHIND):
         raise malformed("Something follows the end of the message", found.end)
     return found
 

@@ -25,16 +25,16 @@ from postroad.core.codecs.xml import check_well_formed
 from postroad.core.model.message import Argument, Message, Part, Property, Recipient
 
 # A repeated group uses memory for each repetition until the match ends; longer posts are read by the general reader.
-_MOST_SERVICES, _MOST_ARGUMENTS, _MOST_PROPERTIES, _MOST_DECLARATIONS = 1_000, 100, 200, 256
+_MAX_SERVICES, _MAX_ARGUMENTS, _MAX_PROPERTIES, _MAX_DECLARATIONS = 1_000, 100, 200, 256
 _CONTROLS = r"\x00-\x08\x0b\x0c\x0e-\x1f"
 _VALUE = rf'[^"&<\t\n\r{_CONTROLS}]*+'
 _QUOTED = f'"{_VALUE}"'
 _TEXT = rf"[^<&>\r{_CONTROLS}]*+"
 _PREFIX = r"[A-Za-z_][\w.-]*+"
-_DECLARATIONS = rf"((?:\s++xmlns:{_PREFIX}={_QUOTED}){{0,{_MOST_DECLARATIONS}}})\s*+"
+_DECLARATIONS = rf"((?:\s++xmlns:{_PREFIX}={_QUOTED}){{0,{_MAX_DECLARATIONS}}})\s*+"
 _ARGUMENT = rf"<(?P=p):Argument name={_QUOTED}>{_TEXT}</(?P=p):Argument>"
 _END_OF_SERVICE = "</(?P=p):Service>"
-_ARGUMENTS = rf"{_ARGUMENT}(?:{_END_OF_SERVICE}|(?:{_ARGUMENT}){{1,{_MOST_ARGUMENTS}}}{_END_OF_SERVICE})"
+_ARGUMENTS = rf"{_ARGUMENT}(?:{_END_OF_SERVICE}|(?:{_ARGUMENT}){{1,{_MAX_ARGUMENTS}}}{_END_OF_SERVICE})"
 _SERVICE = rf"<(?P=p):Service name={_QUOTED}(?:/>|>{_ARGUMENTS}|>{_END_OF_SERVICE})"
 
 
@@ -43,7 +43,7 @@ def _field(name: str) -> str:
 
 
 def _services(name: str) -> str:
-    return rf"(?:<(?P=p):{name}>\s*+((?:{_SERVICE}\s*+){{1,{_MOST_SERVICES}}})</(?P=p):{name}>\s*+|)"
+    return rf"(?:<(?P=p):{name}>\s*+((?:{_SERVICE}\s*+){{1,{_MAX_SERVICES}}})</(?P=p):{name}>\s*+|)"
 
 
 def _pattern(text: str) -> re.Pattern[bytes]:
@@ -57,7 +57,7 @@ _HEAD = _pattern(  # optional groups are (?:…|), which is faster than (?:…)?
     + _services("To")
     + "".join(_field(name) for name in FIELDS[1:])
     + _services("Route")
-    + rf"((?:<(?P=p):Property name={_QUOTED}(?: type={_QUOTED}|)>{_TEXT}</(?P=p):Property>\s*+){{0,{_MOST_PROPERTIES}}})"
+    + rf"((?:<(?P=p):Property name={_QUOTED}(?: type={_QUOTED}|)>{_TEXT}</(?P=p):Property>\s*+){{0,{_MAX_PROPERTIES}}})"
     + r"</(?P=p):Header>\s*+"
 )
 _DECLARED = _pattern(r'xmlns:([\w.-]+)="([^"]*)"')

@@ -43,7 +43,7 @@ class AssetEntry(StrictShape):
     description: Prose = ""
 
     @model_validator(mode="after")
-    def has_one_content(self) -> Self:
+    def check_single_content(self) -> Self:
         if (self.content is None) == (self.file is None):
             raise ValueError("needs exactly one of content and file")
         return self

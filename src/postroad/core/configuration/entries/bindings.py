@@ -49,7 +49,7 @@ class BindingEntry(StrictShape):
     enabled: StrictBool = True
 
     @model_validator(mode="after")
-    def has_one_decider(self) -> Self:
+    def check_single_decider(self) -> Self:
         if sum(bool(what) for what in (self.query, self.script, self.routing)) > 1:
             raise ValueError("use at most one of query, script and routing")
         return self

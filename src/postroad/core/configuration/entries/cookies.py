@@ -34,7 +34,7 @@ class CookieEntry(StrictShape):
     content_type: StrictStr = "text/plain"
 
     @model_validator(mode="after")
-    def can_be_carried(self) -> Self:
+    def check_encodable(self) -> Self:
         if fault := cookie_error(self.content, self.content_type):
             raise ValueError(fault)
         return self

@@ -75,7 +75,7 @@ class PlaceEntry(StrictShape):
     ] = ""
 
     @model_validator(mode="after")
-    def is_somewhere(self) -> Self:
+    def check_location(self) -> Self:
         if sum(path is not None for path in (self.header, self.body, self.attachment)) != 1:
             raise ValueError("needs exactly one of header, body and attachment")
         return self
@@ -101,7 +101,7 @@ class ComparisonEntry(PlaceEntry):
     other: Annotated[PlaceEntry | None, Field(description="Another location in the same message")] = None
 
     @model_validator(mode="after")
-    def is_written_exactly(self) -> Self:
+    def check_precision(self) -> Self:
         if self.value is not None and self.values is not None:
             raise ValueError("use value or values, not both")
         bare = any(isinstance(value, (int, float)) and not isinstance(value, bool) for value in self.literals)
@@ -160,14 +160,14 @@ class ConditionEntry(StrictShape):
 
     @model_validator(mode="before")
     @classmethod
-    def in_small_letters(cls, data: Any) -> Any:
+    def to_lower_case(cls, data: Any) -> Any:
         if not isinstance(data, dict):
             return data
         capitals = {operator.value.upper(): operator.value for operator in Combining}
         return {capitals.get(name, name): value for name, value in data.items()}
 
     @model_validator(mode="after")
-    def has_one_operator(self) -> Self:
+    def check_single_operator(self) -> Self:
         if len(self.model_fields_set) != 1 or any(getattr(self, name) is None for name in self.model_fields_set):
             raise ValueError("a condition has exactly one operator, such as equals or and")
         return self
@@ -209,7 +209,7 @@ class ActionEntry(StrictShape):
     errors: Annotated[Literal["show", "absorb"], Field(description="Whether its errors end the route")] = "show"
 
     @model_validator(mode="after")
-    def is_one_action(self) -> Self:
+    def check_single_action(self) -> Self:
         named = [field for field in _KINDS if getattr(self, field) is not None]
         if len(named) != 1:
             raise ValueError("an action has exactly one name, such as addServiceAfter or redirect")

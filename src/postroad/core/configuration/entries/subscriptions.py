@@ -47,7 +47,7 @@ class SubscriptionEntry(StrictShape):
     ] = DIGEST_MINUTES
 
     @model_validator(mode="after")
-    def is_complete(self) -> Self:
+    def check_complete(self) -> Self:
         unknown = [name for name in self.events if name not in EVENT_NAMES]
         if unknown:
             raise ValueError(

@@ -53,7 +53,7 @@ class SharesEntry(StrictShape):
     recipient: Percent = 0
 
     @model_validator(mode="after")
-    def makes_a_whole(self) -> Self:
+    def check_whole(self) -> Self:
         if self.originator + self.transit + self.recipient != 100:
             raise ValueError("originator, transit and recipient must add up to 100 percent")
         return self
@@ -75,7 +75,7 @@ class RateEntry(StrictShape):
     ] = 0
 
     @model_validator(mode="after")
-    def tiers_ascend(self) -> Self:
+    def check_tiers(self) -> Self:
         for tiers in (self.per_message, self.per_kilobyte):
             if isinstance(tiers, tuple):
                 _check_tiers(tiers)
@@ -112,7 +112,7 @@ class TariffEntry(StrictShape):
     description: Prose = ""
 
     @model_validator(mode="after")
-    def ends_after_it_begins(self) -> Self:
+    def check_period(self) -> Self:
         if self.valid_until and self.valid_until < self.valid_from:
             raise ValueError("until is before from")
         return self

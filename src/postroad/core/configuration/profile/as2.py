@@ -60,7 +60,7 @@ class As2Profile(StrictShape):
     ] = False
 
     @model_validator(mode="after")
-    def has_what_it_takes(self) -> Self:
+    def check_requirements(self) -> Self:
         signs, decrypts = self.sign or self.mdn_signed, self.must_be_encrypted
         if not self.secret_from and (signs or decrypts):
             raise ValueError(

@@ -32,7 +32,7 @@ class BackupPushProfile(StrictShape):
     retry_interval_s: Annotated[Seconds, Field(alias="retryIntervalSeconds")] = 0
 
     @model_validator(mode="after")
-    def can_prove_who_pushes(self) -> Self:
+    def check_push_credentials(self) -> Self:
         faults = [*_missing_settings(self)]
         if faults:
             raise ValueError("; ".join(faults))
@@ -49,7 +49,7 @@ class PushProfile(BackupPushProfile):
     ] = None
 
     @model_validator(mode="after")
-    def has_another_place(self) -> Self:
+    def check_other_place(self) -> Self:
         if self.backup is not None and self.backup.url == self.url:
             raise ValueError("the backup is the same endpoint; use another url, or raise tries")
         return self

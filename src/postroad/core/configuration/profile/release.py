@@ -30,7 +30,7 @@ class ReleaseProfile(StrictShape):
         return bool(self.every_s or self.when_waiting or self.on_request)
 
     @model_validator(mode="after")
-    def says_something(self) -> Self:
+    def check_not_empty(self) -> Self:
         if not self.holds and not self.keep_s:
             raise ValueError(
                 "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or remove release"
@@ -38,7 +38,7 @@ class ReleaseProfile(StrictShape):
         return self
 
     @model_validator(mode="after")
-    def releases_at_all(self) -> Self:
+    def check_releases(self) -> Self:
         """A period that is over only when everything has expired is a mistake, unless there is another way out."""
         if 0 < self.keep_s <= self.every_s and not self.when_waiting and not self.on_request:
             raise ValueError(

@@ -15,9 +15,9 @@ from pydantic import AfterValidator, Field, StrictBool, StrictInt, StrictStr, St
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.profile.as2 import As2Profile
 from postroad.core.configuration.profile.batching import BatchingProfile, batching_entry
-from postroad.core.configuration.profile.business_keys import Indexes, business_keys_of, indexes_entry
 from postroad.core.configuration.profile.push import BackupPushProfile, PushProfile, push_entry
 from postroad.core.configuration.profile.release import ReleaseProfile
+from postroad.core.configuration.profile.search_keys import Indexes, indexes_entry, search_keys_of
 from postroad.core.configuration.profile.splitting import SplittingProfile, splitting_entry
 from postroad.core.configuration.shapes import Count, Line, PageUrl, Prose, StrictShape, Url, Word, unique
 from postroad.core.model.asset import Hosting
@@ -65,7 +65,7 @@ class WindowProfile(StrictShape):
     closes: TimeOfDay = "24:00"
 
     @model_validator(mode="after")
-    def opens_at_all(self) -> Self:
+    def check_opens(self) -> Self:
         if self.opens == self.closes or self.opens == "24:00":
             raise ValueError("this window never opens; it must close later than it opens")
         return self
@@ -152,13 +152,13 @@ class ServiceProfile(StrictShape):
     indexes: Indexes = Field(default_factory=dict)
 
     @model_validator(mode="after")
-    def can_be_pushed_to(self) -> Self:
+    def check_push_target(self) -> Self:
         if self.delivery is DeliveryMode.PUSH and self.push is None:
             raise ValueError("delivery by push needs push.url; or use delivery: poll")
         return self
 
     @model_validator(mode="after")
-    def knows_its_partner(self) -> Self:
+    def check_partner(self) -> Self:
         if (self.format is Format.AS2) is not (self.as2 is not None):
             raise ValueError("format: as2 and the section as2 require each other")
         if self.as2 is not None and self.push is None:
@@ -166,7 +166,7 @@ class ServiceProfile(StrictShape):
         return self
 
     @model_validator(mode="after")
-    def holds_back_what_it_pushes(self) -> Self:
+    def check_release(self) -> Self:
         if self.release is not None and self.release.holds and self.push is None:
             raise ValueError(
                 "of release, only keepSeconds applies to a service that polls; remove the other settings, "
@@ -175,7 +175,7 @@ class ServiceProfile(StrictShape):
         return self
 
     @model_validator(mode="after")
-    def pushes_as_its_policy_says(self) -> Self:
+    def check_push_policy(self) -> Self:
         if self.push is not None:
             self._check_pushes("push", self.push)
             if self.push.backup is not None:
@@ -193,7 +193,7 @@ class ServiceProfile(StrictShape):
             )
 
     @model_validator(mode="after")
-    def has_something_to_bind_to(self) -> Self:
+    def check_bindable(self) -> Self:
         if self.open_to and self.hosted not in (Hosting.EXCHANGE, Hosting.MODEL):
             raise ValueError("openTo needs `hosted: exchange` or `hosted: model`")
         if self.validates and self.hosted is not Hosting.EXCHANGE:
@@ -201,14 +201,14 @@ class ServiceProfile(StrictShape):
         return self
 
     @model_validator(mode="after")
-    def gathers_or_takes_apart(self) -> Self:
+    def check_gather_or_split(self) -> Self:
         for hosting, section in ((Hosting.BATCHER, self.batching), (Hosting.SPLITTER, self.splitting)):
             if (self.hosted is hosting) is not (section is not None):
                 raise ValueError(f"`hosted: {hosting.value}` and the section {SECTION_OF[hosting]} require each other")
         return self
 
     @model_validator(mode="after")
-    def is_not_the_networks_own(self) -> Self:
+    def check_not_reserved(self) -> Self:
         if self.hosted is Hosting.PROVISIONING:
             raise ValueError("the network creates its own provisioning service; remove hosted")
         return self
@@ -222,7 +222,7 @@ class ServiceProfile(StrictShape):
             msgspec.convert(fields | identity, Service),
             batching=self.batching.batching() if self.batching else None,
             splitting=self.splitting.splitting() if self.splitting else None,
-            indexes=business_keys_of(self.indexes),
+            indexes=search_keys_of(self.indexes),
         )
 
 

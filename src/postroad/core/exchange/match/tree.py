@@ -1,9 +1,10 @@
 """The matching tree: finds the conjunctions that hold for a message without trying each one.
 
 A conjunction goes down by its equalities, the one with most different constants first, then by the beginning of a text if it
-has no equality; what is left of it goes into a group of its kind there. A message goes down only where its values lead. Kept
-rules: putting and taking away cost what the one conjunction costs. The way down is written in the placement, so taking away
-needs no search, whatever came in between.
+has no equality; what is left of it goes into a group of its kind there. A message goes down only where its values lead.
+
+Rules: adding and removing cost what the one conjunction costs. The way down is written in the placement, so removing
+needs no search, whatever was added in between.
 """
 
 from __future__ import annotations

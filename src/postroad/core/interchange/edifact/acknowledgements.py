@@ -103,7 +103,7 @@ def _answer(member: Member, found: Split) -> ContrlMessage:
     messages: list[tuple[str, ContrlResult]] = []
     whole: ContrlResult | None = None
     for one in _blocks(member, found):
-        told, tag = _told(one), find_component(one[0], 0)
+        told, tag = _read_result(one), find_component(one[0], 0)
         if tag == "UCI":
             whole = told
         elif tag == "UCF":
@@ -129,7 +129,7 @@ def _blocks(member: Member, found: Split) -> list[list[Sequence[Sequence[str]]]]
     return blocks
 
 
-def _told(block: Sequence[Sequence[Sequence[str]]]) -> ContrlResult:
+def _read_result(block: Sequence[Sequence[Sequence[str]]]) -> ContrlResult:
     head = block[0]
     tag = find_component(head, 0)
     action, code = find_component(head, _ACTION_AT[tag]), find_component(head, _ACTION_AT[tag] + 1)

@@ -51,7 +51,7 @@ from postroad.core.interchange.model import (
 )
 from postroad.errors import Refused
 
-MOST_MESSAGES = 999_999  # of an interchange or a group: six digits
+MAX_MESSAGES = 999_999  # of an interchange or a group: six digits
 
 
 def assemble(
@@ -176,7 +176,7 @@ class _Assembly:
         """Return the segments that must be closed and opened before this message can be written."""
         pieces: list[bytes] = []
         repeated = self._numbering == "own" and without_breaks(found.reference) in self._references
-        full = self._in_group >= MOST_MESSAGES or self._groups >= MOST_MESSAGES
+        full = self._in_group >= MAX_MESSAGES or self._groups >= MAX_MESSAGES
         if marks != self._marks or (not self._in_groups and (repeated or full)):
             pieces += [*self._close(), self._open(marks)]
         if self._in_groups and (key != self._key or repeated or full):

@@ -113,7 +113,7 @@ def no_interchange(raw: bytes, at: int) -> Refused:
 def read_delimiters(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
     """Return the delimiters, the position of UNB, and their errors."""
     if raw.startswith(b"UNA", at):
-        return _told(raw, at)
+        return _read_una(raw, at)
     found = _UNB.match(raw, at)
     if found is None:
         raise no_interchange(raw, at)
@@ -123,7 +123,7 @@ def read_delimiters(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[I
     return _seen(raw, found)
 
 
-def _told(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
+def _read_una(raw: bytes, at: int) -> tuple[EdifactDelimiters, int, list[InterchangeFault]]:
     six = raw[at + 3 : at + 9]
     begin = skip_blanks(raw, at + 9)
     if len(six) < 6 or not raw.startswith(b"UNB", begin):

@@ -26,7 +26,7 @@ from postroad.core.interchange.model import MAX_MEMBERS, InterchangeFault, Inter
 from postroad.errors import Refused
 
 _SECURITY = ("USH", "USA", "USC", "USR", "UST", "USB", "USD", "USU", "USX", "USY")  # around groups and messages
-_MOST_NAMED = 5  # stray segments listed in one error
+_MAX_NAMED = 5  # stray segments listed in one error
 
 
 class EdifactWalk:
@@ -233,7 +233,7 @@ class EdifactWalk:
         parts = [one.strip(BLANKS) for one in self._data[begin:end].split(self.marks.terminator)]
         strays = [text_of(one[:3]) for one in parts if one and text_of(one[:3]) not in _SECURITY]
         if strays:
-            text = f"{where} are segments that do not belong there: {strays[:_MOST_NAMED]}"
+            text = f"{where} are segments that do not belong there: {strays[:_MAX_NAMED]}"
             self._note("edifact.stray", text, begin, group)
 
     def _segment(self, at: int) -> tuple[int, Sequence[Sequence[str]]]:

@@ -108,7 +108,7 @@ def _pattern(part: bytes | _Field, following: bytes | _Field | None) -> bytes:
 
 _ENDS = {"crlf": "\r\n", "lf": "\n", "cr": "\r", "none": ""}
 _POSITIONS = re.compile(r"([1-9][0-9]{0,5})-([1-9][0-9]{0,5})")
-_MOST_LENGTH = 1_000_000
+_MAX_LENGTH = 1_000_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -155,12 +155,12 @@ def layout_of(facts: Mapping[str, str]) -> FlatLayout:
         record_length=_length(facts, delimited),
         separator=_mark("separator", facts.get("separator", ","), codec) if delimited else b"",
         quote=_mark("quote", facts.get("quote", '"'), codec) if delimited and facts.get("quote", '"') else b"",
-        member_start=_said("member_start", facts, codec),
+        member_start=_encode_option("member_start", facts, codec),
         header=_template("header", facts, codec),
         trailer=_template("trailer", facts, codec),
         column=column,
         positions=positions,
-        total_records=_said("total_records", facts, codec),
+        total_records=_encode_option("total_records", facts, codec),
     )
 
 
@@ -191,7 +191,7 @@ def _length(facts: Mapping[str, str], delimited: bool) -> int:
     text = facts.get("record_length", "")
     if not text:
         return 0
-    if delimited or not text.isdecimal() or not 0 < int(text) <= _MOST_LENGTH:
+    if delimited or not text.isdecimal() or not 0 < int(text) <= _MAX_LENGTH:
         raise unfit_value("record_length", f"{text!r} is not a length of a positional record")
     return int(text)
 
@@ -200,7 +200,7 @@ def _total(text: str, delimited: bool) -> tuple[int, tuple[int, int] | None]:
     if not text:
         return 0, None
     found = _POSITIONS.fullmatch(text)
-    if delimited and text.isdecimal() and 0 < int(text) <= _MOST_LENGTH:
+    if delimited and text.isdecimal() and 0 < int(text) <= _MAX_LENGTH:
         return int(text), None
     if not delimited and found and int(found[1]) <= int(found[2]):
         return 0, (int(found[1]) - 1, int(found[2]))
@@ -219,7 +219,7 @@ def _check_marks(facts: Mapping[str, str]) -> None:
         raise unfit_value("separator", "it is the same as the quote")
 
 
-def _said(name: str, facts: Mapping[str, str], codec: str) -> bytes:
+def _encode_option(name: str, facts: Mapping[str, str], codec: str) -> bytes:
     return _encoded(name, facts.get(name, ""), codec)
 
 

@@ -20,7 +20,7 @@ STANDARD = "flat"
 _HARMLESS = ("flat.unterminated", "flat.blank", "flat.bom")
 _BOM = b"\xef\xbb\xbf"
 _END_OF_FILE = b"\x1a"  # DOS end-of-file character after the last record
-_MOST_FAULTS = 1000
+_MAX_FAULTS = 1000
 _LONGEST = 200  # maximum bytes of a value in header or trailer
 _SIDES = ("number", "sender", "receiver")  # values of a header or trailer that a split returns
 _NOTHING: Mapping[str, str] = {}
@@ -201,5 +201,5 @@ class _Walk:
             )
 
     def _note(self, code: str, text: str, at: int, member: int = -1) -> None:
-        if len(self._faults) < _MOST_FAULTS:
+        if len(self._faults) < _MAX_FAULTS:
             self._faults.append(InterchangeFault(code=code, text=text, at=at, member=member))

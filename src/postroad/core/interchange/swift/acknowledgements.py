@@ -12,7 +12,7 @@ from postroad.core.interchange.model import Split
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SwiftAcknowledgement:
-    """One acknowledgement."""
+    """One acknowledgment."""
 
     accepted: bool
     user_reference: str

@@ -58,8 +58,8 @@ def _closing(data: bytes, at: int, stop: int) -> int:
 class Headers:
     """The values of one message's headers."""
 
-    service: str  # 01 for FIN, 21 for an acknowledgement
-    kind: str  # 103, 940 …; "ack" for an acknowledgement alone
+    service: str  # 01 for FIN, 21 for an acknowledgment
+    kind: str  # 103, 940 …; "ack" for an acknowledgment alone
     sender: str
     receiver: str
     reference: str  # :20:, or else the message user reference

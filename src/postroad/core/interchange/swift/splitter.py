@@ -57,10 +57,10 @@ class _Walk:
         form = "dos_pcc" if self._pcc else "rje" if self._dollars or len(self._members) < 2 else "plain"
         return Split(
             standard=STANDARD, reference="", sender=sender, receiver=receiver, members=tuple(self._members),
-            facts={"form": form}, faults=tuple(self._told(form)),
+            facts={"form": form}, faults=tuple(self._list_faults(form)),
         )  # fmt: skip
 
-    def _told(self, form: str) -> list[InterchangeFault]:
+    def _list_faults(self, form: str) -> list[InterchangeFault]:
         """Return the errors; a missing $ between messages is one only if other messages are separated by $."""
         return [one for one in self._faults if form == "rje" or one.code != "swift.separator"]
 

@@ -150,7 +150,7 @@ def _in_words(codes: Sequence[str], words: dict[str, str]) -> tuple[str, ...]:
 
 
 ACKNOWLEDGEMENTS = "FA"  # the functional group of 997 and 999
-_MOST_CODES = 5  # in AK5 and AK9
+_MAX_CODES = 5  # in AK5 and AK9
 _CONTROLS = bytes(range(32))
 _WITH_VERSION_SINCE = "005010"
 
@@ -206,7 +206,7 @@ class _Telling:
         return not self._taken or found.facts.get("acknowledgment") == "1" or bool(self._about(-1))
 
     def groups_to_answer(self) -> list[int]:
-        """All but acknowledgements; of what was refused as a whole, those in which something is wrong."""
+        """All but acknowledgments; of what was refused as a whole, those in which something is wrong."""
         groups = enumerate(self._found.groups)
         asked = [place for place, group in groups if group.kind != ACKNOWLEDGEMENTS]
         return asked if self._taken else [place for place in asked if place in self._wrong_groups]
@@ -289,4 +289,4 @@ def _status(taken: bool, wrong: Sequence[object]) -> str:
 
 
 def _codes(table: dict[str, str], faults: Sequence[InterchangeFault]) -> list[str]:
-    return [table[fault.code] for fault in faults if fault.code in table][:_MOST_CODES]
+    return [table[fault.code] for fault in faults if fault.code in table][:_MAX_CODES]

@@ -66,8 +66,8 @@ from postroad.core.interchange.x12.transaction_sets import (
 )
 from postroad.errors import Refused
 
-MOST_SETS = 999_999  # of a group: GE01 has six digits
-MOST_GROUPS = 99_999  # of an interchange: IEA01 has five
+MAX_SETS = 999_999  # of a group: GE01 has six digits
+MAX_GROUPS = 99_999  # of an interchange: IEA01 has five
 
 
 def assemble(
@@ -197,7 +197,7 @@ class _Assembly:
             raise unfit_member(position, f"a set {found.kind} has no number; set setNumbers to number the sets")
         fitted, marks = self._fitted(found, position)
         over = self._group_is_over(key, found)
-        if marks is not self._marks or (over and self._groups >= MOST_GROUPS):
+        if marks is not self._marks or (over and self._groups >= MAX_GROUPS):
             pieces += [*self._close(), *self._open(marks)]
             over = True
         if over:
@@ -225,7 +225,7 @@ class _Assembly:
         return own if version_of(self._envelope) >= REPEATS_SINCE else without_repetition(own)
 
     def _group_is_over(self, key: GroupKey, found: TransactionSet) -> bool:
-        if key != self._key or self._sets >= MOST_SETS:
+        if key != self._key or self._sets >= MAX_SETS:
             return True
         return self._numbering == "own" and without_breaks(found.reference) in self._references
 

@@ -29,9 +29,9 @@ _SERVICES = ("TA1", "TA3", "ISB", "ISE")  # allowed between ISA and the first gr
 _ASSURANCES = ("S1S", "S1A", "S1E", "SVA", "S2S", "S2A", "S2E")  # security, around groups and sets
 _BETWEEN_GROUPS = (*_SERVICES, *_ASSURANCES)
 _SHORTEST_SET = 10  # bytes: ST**~SE**~
-_MOST_NAMED = 5  # stray segments listed in one error
-_MOST_WRITTEN = 1_000
-_WRITTEN = tuple(b"%d" % number for number in range(_MOST_WRITTEN))  # counts of segments, as SE01 has most of them
+_MAX_NAMED = 5  # stray segments listed in one error
+_MAX_WRITTEN = 1_000
+_WRITTEN = tuple(b"%d" % number for number in range(_MAX_WRITTEN))  # counts of segments, as SE01 has most of them
 
 
 class X12Walk:
@@ -142,7 +142,7 @@ class X12Walk:
             said, closed, next_kind, next_reference, next_version = turn.groups()
             stop = turn.end(2) + size
             counted = count(terminator, begin, stop)
-            right = _WRITTEN[counted] if counted < _MOST_WRITTEN else b"%d" % counted
+            right = _WRITTEN[counted] if counted < _MAX_WRITTEN else b"%d" % counted
             if said != right or closed != reference or reference in seen:
                 break
             remember(reference)
@@ -259,7 +259,7 @@ class X12Walk:
         strays = [one[0][:3] for one in segments if one[0] not in allowed]
         if strays:
             self._note(
-                "x12.stray", f"{where} are segments that do not belong there: {strays[:_MOST_NAMED]}", begin, group
+                "x12.stray", f"{where} are segments that do not belong there: {strays[:_MAX_NAMED]}", begin, group
             )
 
     def _segment(self, at: int, size: int) -> tuple[int, list[str]]:

@@ -19,10 +19,10 @@ from postroad.core.interchange.model import MAX_MEMBERS
 
 _TAG = re.compile(rb"""<[^>"']*+(?:(?:"[^"]*+"|'[^']*+')[^>"']*+)*>""")
 _TAG_NAME = re.compile(rb"<[^\s/>]+")
-_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # maximum bytes before the root element
+_BEGINNING = re.compile(rb"(?:<\?xml\s[^>]*\?>)?\s*<([A-Za-z_][^\s/>]*)")  # a document whose root element comes first
 _ENDING = re.compile(rb"</([^\s<>]+)>\s*\Z")
-_MOST_TEXT = 500  # maximum characters of one value of the wrapper
-_MOST_TEXTS = 200  # maximum number of stored values
+_MAX_TEXT = 500  # maximum characters of one value of the wrapper
+_MAX_TEXTS = 200  # maximum number of stored values
 
 Path = tuple[str, ...]  # names of elements from the root on, as namespace}local
 IsMember = Callable[[Path], bool]
@@ -162,8 +162,8 @@ class _Scan:
             self.members.append(MemberElement(self._begin, self._member_end(), name, self._lacking))
             self._path.pop()
             return
-        if self._text and len(self.texts) < _MOST_TEXTS:
-            self.texts.setdefault("/".join(map(local_name, self._path[1:])), "".join(self._text)[:_MOST_TEXT].strip())
+        if self._text and len(self.texts) < _MAX_TEXTS:
+            self.texts.setdefault("/".join(map(local_name, self._path[1:])), "".join(self._text)[:_MAX_TEXT].strip())
         self._text = []
         self._path.pop()
         self._spaces.pop()
@@ -176,7 +176,7 @@ class _Scan:
         return self._utf8.index(b">", self._scanner.CurrentByteIndex) + 1
 
     def _characters(self, text: str) -> None:
-        if len(self._text) < _MOST_TEXT:
+        if len(self._text) < _MAX_TEXT:
             self._text.append(text)
 
 

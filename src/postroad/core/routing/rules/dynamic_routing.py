@@ -40,7 +40,7 @@ def _expanded(route: Route, place: int, elaboration: RuleEvaluation, sender: Ser
         check_delivered(node)
     laid = lay_out([node], known.numbers, _free_number(route))
     if len(route.hops) + len(route.logical) + len(laid.hops) + len(laid.logical) - 1 > MAX_HOPS:
-        raise route_too_long(node.told)
+        raise route_too_long(node.shown_address)
     hops = _inserted(route, place, laid.hops, node.hops_behind())
     logical = (*route.logical, *laid.logical)
     known_services = elaboration.directory.services

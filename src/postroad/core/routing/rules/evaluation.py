@@ -132,9 +132,9 @@ class RuleEvaluation:
                     if compiled.stops:
                         break
         finally:  # tried rules are reported even if an action makes the route invalid
-            self.tried.append(self._told(node, subject, told))
+            self.tried.append(self._record_tried(node, subject, told))
 
-    def _told(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:
+    def _record_tried(self, node: Invocation, subject: Subject, told: list[_Tried]) -> ServiceTried:
         version = self.directory.object_version
         rules = [RuleTried(one.rule.name, version("rule", one.key), held, tuple(did)) for one, held, did in told]
         invoker = node.invoker.service.gcid if node.invoker else ""
@@ -276,7 +276,7 @@ def _placement(node: Invocation, kind: ActionKind) -> ActionKind:
     if wrong:
         raise Refused(
             "route.invalid",
-            f"A rule of {node.told} asks for {kind.value}, which is not for a {node.role.value}; "
+            f"A rule of {node.shown_address} asks for {kind.value}, which is not for a {node.role.value}; "
             "give the rule the role it is meant for",
         )
     return kind

@@ -43,7 +43,7 @@ async def find_exact(network: Network, caller: Caller, asked: str) -> list[Searc
     found = list(_by_session(asked))
     delivery = await network.lookup.find_of_any(asked)
     if delivery is not None:
-        found.append(SearchCandidate(_session_told(network, caller, delivery), ("token",)))
+        found.append(SearchCandidate(_visible_session(network, caller, delivery), ("token",)))
     return found
 
 
@@ -52,7 +52,7 @@ def _by_session(asked: str) -> Iterator[SearchCandidate]:
         yield SearchCandidate(asked.lower(), ("session",))
 
 
-def _session_told(network: Network, caller: Caller, queued: Queued) -> str:
+def _visible_session(network: Network, caller: Caller, queued: Queued) -> str:
     """Return the session by which the receiver knows the message, so that the real one is not revealed."""
     session = queued.message.session
     return network.tokens.pseudonyms.session(session) if queued.shown_sender and not caller.operator else session

@@ -191,7 +191,7 @@ def test_a_receipt_without_the_mic_of_what_was_sent_is_no_success() -> None:
 
 
 @pytest.mark.req("T7")
-def test_an_unsigned_receipt_is_no_success_where_a_signed_one_was_asked_for() -> None:
+def test_an_unsigned_mdn_is_no_success_where_a_signed_one_was_asked_for() -> None:
     verdict = judged(receipt(UNSIGNED, SENT.mic))
     assert verdict.outcome is MdnOutcome.UNPROVEN
     assert "not signed" in verdict.reason

@@ -84,8 +84,8 @@ def test_a_number_that_comes_again_begins_a_group() -> None:
 
 
 def test_a_group_and_an_interchange_have_only_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(assembling_room, "MOST_SETS", 2)
-    monkeypatch.setattr(assembling_room, "MOST_GROUPS", 2)
+    monkeypatch.setattr(assembling_room, "MAX_SETS", 2)
+    monkeypatch.setattr(assembling_room, "MAX_GROUPS", 2)
     data = assembled([ORDER] * 9, {"set_numbers": "drawn"})
     assert [[one.reference for one in part.groups] for part in split_stream(data)] == [["1", "2"], ["3", "4"], ["5"]]
 

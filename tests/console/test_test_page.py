@@ -1,4 +1,4 @@
-"""The bench: a binding, a stylesheet, a translation and a send port tried on what is pasted and on what was posted."""
+"""The test page: a binding, a stylesheet, a translation and a send port tried on what is pasted and on what was posted."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def person(visitor: Callable[..., Person], workshop: RoutingOrganization) -> Per
 
 
 def _try(person: Person, what: str, **fields: str) -> str:
-    person.go(f"/bench?what={what}")
+    person.go(f"/test?what={what}")
     for name, value in fields.items():
         if name in ("format", "kind"):
             person.page.select_option(f"#{name}", value)
@@ -44,7 +44,7 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     told = _try(person, "binding", service=f"{HOUSE}/Orders", text=QUERY, document=order)
     assert "1 of 1 binding matches" in told
     assert "shared" in told
-    person.snap("bench-binding")
+    person.snap("test-page-binding")
     person.page.click("text=Copy to the form")
     assert person.page.input_value("#program") == "$msg/Order/Total > 1000"
     told = _try(person, "stylesheet", text=STYLESHEET, document=order, parameters="word: total")
@@ -53,7 +53,7 @@ def test_a_binding_a_stylesheet_and_a_translation(person: Person) -> None:
     assert "Detected soap" in told
     assert "<Order><Total>5</Total></Order>" in told
     assert "Nothing is omitted" in told
-    person.snap("bench-translation")
+    person.snap("test-page-translation")
     person.refusals_expected = True
     assert "enter the session ID" in _try(person, "translation", format="mime")
     assert "Not found, or not visible" in _try(person, "rule", service=f"{HOUSE}/Shop", text=RULE, session="0" * 32)
@@ -73,7 +73,7 @@ def test_a_send_port_on_what_is_pasted_and_on_what_was_posted(person: Person, wo
     assert "3 batches" in told
     assert "message 1, message 2" in told
     assert "1 min 30 s" not in told
-    person.snap("bench-batches")
+    person.snap("test-page-batches")
     sessions = "\n".join(workshop.gather(number) for number in (1, 2))
     told = _try(person, "batches", service=f"{HOUSE}/Nightly", text=PORT, session=sessions, seconds="100")
     assert "2 batches" in told
@@ -99,7 +99,7 @@ def test_what_others_may_not_see_is_not_tried(visitor: Callable[..., Person], wo
 
 
 def _try_denied(person: Person, what: str, **fields: str) -> str:
-    person.go(f"/bench?what={what}")
+    person.go(f"/test?what={what}")
     for name, value in fields.items():
         person.page.fill(f"#{name}", value)
     person.page.click("button:text-is('Test')")
@@ -114,8 +114,8 @@ def test_fits_a_phone(visitor: Callable[..., Person], workshop: RoutingOrganizat
     pages = (
         "/rules", f"/rules/{gcids['Buyer']}", f"/rules/{gcids['Buyer']}/new", "/exchanges", f"/exchanges/{gcids['Orders']}",
         f"/exchanges/{gcids['Orders']}/new", "/models", f"/models/{gcids['Regions']}", "/batches",
-        "/bench?what=rule", "/bench?what=binding", "/bench?what=stylesheet", "/bench?what=translation",
-        f"/bench?what=batches&service={gcids['Nightly']}",
+        "/test?what=rule", "/test?what=binding", "/test?what=stylesheet", "/test?what=translation",
+        f"/test?what=batches&service={gcids['Nightly']}",
     )  # fmt: skip
     for path in pages:
         person.go(path)
@@ -124,5 +124,5 @@ def test_fits_a_phone(visitor: Callable[..., Person], workshop: RoutingOrganizat
     person.go(f"/batches?state=all&service={gcids['Nightly']}")
     person.page.click("main tbody a")
     assert person.page.evaluate("document.documentElement.scrollWidth") <= 390, "a batch"
-    person.go(f"/bench?what=batches&service={gcids['Nightly']}")
-    person.snap("bench-phone")
+    person.go(f"/test?what=batches&service={gcids['Nightly']}")
+    person.snap("test-page-phone")

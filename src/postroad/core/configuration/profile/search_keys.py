@@ -12,7 +12,7 @@ from typing import Annotated, Any, Self
 from pydantic import Field, StrictStr, StringConstraints, model_validator
 
 from postroad.core.configuration.entries.rules import PlaceEntry
-from postroad.core.model.directory import BusinessKey
+from postroad.core.model.directory import SearchKey
 from postroad.core.model.rule import MessageSection
 from postroad.core.routing.conditions.places import lookup_of
 from postroad.errors import Refused
@@ -27,13 +27,13 @@ class IndexEntry(PlaceEntry):
 
     @model_validator(mode="before")
     @classmethod
-    def says_where(cls, given: Any) -> Any:
+    def check_place(cls, given: Any) -> Any:
         if not isinstance(given, dict):
             raise ValueError("specify where the key is, such as {body: /order/number} or {header: properties.region}")
         return given
 
     @model_validator(mode="after")
-    def can_be_looked_up(self) -> Self:
+    def check_lookup(self) -> Self:
         if self.header is not None and not PROPERTY.match(self.header):
             raise ValueError("header indexes can only use properties; write header: properties.NAME")
         if self.schema_:
@@ -54,16 +54,16 @@ Indexes = Annotated[
 ]
 
 
-def business_keys_of(indexes: dict[str, IndexEntry]) -> tuple[BusinessKey, ...]:
-    return tuple([BusinessKey(name=name, place=entry.place()) for name, entry in indexes.items()])
+def search_keys_of(indexes: dict[str, IndexEntry]) -> tuple[SearchKey, ...]:
+    return tuple([SearchKey(name=name, place=entry.place()) for name, entry in indexes.items()])
 
 
-def indexes_entry(keys: tuple[BusinessKey, ...]) -> dict[str, Any]:
+def indexes_entry(keys: tuple[SearchKey, ...]) -> dict[str, Any]:
     """Return search keys in the file format, without default values."""
     return {key.name: _written(key) for key in keys}
 
 
-def _written(key: BusinessKey) -> dict[str, Any]:
+def _written(key: SearchKey) -> dict[str, Any]:
     place = key.place
     written: dict[str, Any] = {MessageSection(place.where).value: place.path}
     if place.document:

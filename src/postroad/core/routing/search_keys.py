@@ -49,7 +49,7 @@ class PostedSubject:
         return self._made
 
 
-def business_keys(
+def collect_search_keys(
     sender: Service, copies: Iterable[Copy], directory: Directory, subject: Callable[[], Subject]
 ) -> Keys:
     """Return search keys (name, value), each once, in the order of their declarations; the sender's first."""

@@ -36,16 +36,24 @@ async def warn_of_expiry(network: Network, settings: Settings, secrets: Secrets)
     """Check once an hour until cancelled."""
     warnings = Warnings()
     while True:
-        await prepare_all(network.directory, secrets)
-        things = await asyncio.to_thread(lambda: list_expiring_by_kind(network.directory, settings, secrets))
-        for kind, expiring in things.items():
-            soonest_us = min((thing.expires_at_us for thing in expiring), default=0)
-            network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(
-                soonest_us / 1_000_000 if soonest_us else NEVER
-            )
-        for line in warnings.due(chain.from_iterable(things.values()), network.clock.now_us()):
-            log.warning("credential.expires: %s", line)
+        try:
+            await _warn_of_due(network, settings, secrets, warnings)
+        except Exception:
+            log.exception("credential.not_checked: what expires soon could not be checked; trying again")
         await asyncio.sleep(EVERY_S)
+
+
+async def _warn_of_due(network: Network, settings: Settings, secrets: Secrets, warnings: Warnings) -> None:
+    """Set the gauges of what expires, and log each warning that is due."""
+    await prepare_all(network.directory, secrets)
+    things = await asyncio.to_thread(lambda: list_expiring_by_kind(network.directory, settings, secrets))
+    for kind, expiring in things.items():
+        soonest_us = min((thing.expires_at_us for thing in expiring), default=0)
+        network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(
+            soonest_us / 1_000_000 if soonest_us else NEVER
+        )
+    for line in warnings.due(chain.from_iterable(things.values()), network.clock.now_us()):
+        log.warning("credential.expires: %s", line)
 
 
 async def prepare_all(directory: Directory, secrets: Secrets) -> None:

@@ -80,6 +80,8 @@ class MdnReceiver:
         return judge_mdn(mdn, sent)
 
     async def _settle(self, service: Service, delivered: Delivered, verdict: MdnVerdict, receipt: bytes) -> None:
+        if verdict.acknowledged or verdict.outcome is MdnOutcome.REJECTED:
+            self._partners.awaited.end(delivered.token)
         if verdict.acknowledged:
             await self._network.settle(make_receiver_caller(service), Settlement(tokens=(delivered.token,)), receipt)
         elif verdict.outcome is MdnOutcome.REJECTED:

@@ -110,7 +110,10 @@ class As2Pusher:
         )
         if answer.status is None or not 200 <= answer.status < 300:
             return answer
-        return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+        judged = await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+        if judged.waits_s:
+            self._partners.awaited.begin(handed.delivered.token, self._clock.monotonic(), judged.waits_s)
+        return judged
 
     def _headers(self, push: Push, handed: HandedDelivery, built: BuiltMessage) -> dict[str, str]:
         headers = {name.lower(): value for name, value in built.headers} | build_trace_headers(handed.delivered)

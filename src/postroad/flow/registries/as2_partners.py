@@ -18,11 +18,32 @@ from postroad.ports import Secrets
 log = logging.getLogger(__name__)
 
 
+class AwaitedMdns:
+    """The messages for which a partner still owes an MDN, as far as this process has sent them."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}  # monotonic seconds, by token
+
+    def begin(self, token: str, now: float, waits_s: float) -> None:
+        self.count(now)
+        self._until[token] = now + waits_s
+
+    def end(self, token: str) -> None:
+        self._until.pop(token, None)
+
+    def count(self, now: float) -> int:
+        """Return how many are awaited; those that did not come in time are forgotten, since they are sent again."""
+        for token in [token for token, until in self._until.items() if until <= now]:
+            del self._until[token]
+        return len(self._until)
+
+
 class As2Partners:
     """Loads AS2 partnerships by service or by AS2 names."""
 
     def __init__(self, secrets: Secrets, receipt_url: Callable[[Service], str]) -> None:
         self._secrets = secrets
+        self.awaited = AwaitedMdns()
         self._receipt_url = receipt_url  # where the partner behind a service posts asynchronous MDNs for what we send
 
     def of(self, service: Service) -> Partnership:

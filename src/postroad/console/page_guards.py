@@ -262,6 +262,7 @@ def _mistake_page(request: Request, error: Exception) -> Response:
         request.url.path,
         type(error).__qualname__,
         places,
+        extra={"incident": incident},
     )
     detail = f"The page could not be created. Try again; if the error persists, report incident {incident}"
     return render_page(request, "refused.html", {"title": "Internal error", "code": "internal", "detail": detail}, 500)

@@ -13,6 +13,7 @@ from postroad.core.mediation.as2_partnerships import Partnership, partner_betwee
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured, Refused
+from postroad.flow.log_fields import describe_service
 from postroad.ports import Secrets
 
 log = logging.getLogger(__name__)
@@ -86,7 +87,12 @@ class As2Partners:
         try:
             return service, self.of(service)
         except Misconfigured as fault:
-            log.error("as2.partner_misconfigured: nothing can be received from %s: %s", service.address, fault)
+            log.error(
+                "as2.partner_misconfigured: nothing can be received from %s: %s",
+                service.address,
+                fault,
+                extra=describe_service(service),
+            )
             raise Refused(
                 "as2.unexpected-processing-error",
                 "The network's key is not available; try again later, and contact the operator",

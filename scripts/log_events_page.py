@@ -43,8 +43,8 @@ filtered:
 
 With `log_form = "json"` each line is an object with `at`, `level`, `logger`, `event` and `message`; `exception` is added if
 there is one. IDs and codes that a line is about are fields too: `session`, `transaction`, `gcid` (of a service), `code`, `batch`,
-`entry` and `incident`. A line that comes again within ten seconds is counted, and reported once with `repeated`. Under systemd, lines
-begin with their priority.
+`entry` and `incident`. A line that comes again within ten seconds is counted, and reported once with `repeated`. Under systemd,
+lines begin with their priority.
 
 The log contains names of services, ids of sessions, batches and entries, numbers and codes. It contains no content of messages,
 no handles or properties, no keys, passwords or header values. The journal is the audit trail; the log is for operators.

@@ -6,6 +6,7 @@ import json
 import urllib.error
 import urllib.request
 from collections.abc import Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -74,7 +75,7 @@ def logged(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[str, dict
         assert post_raw(network, WRONG_KEY, b"{}") == 401
         receiving.wait_for("/hook")
         for to in (PUSHED, STAMP):
-            eventually(lambda to=to: _has_ended(network, sessions[to]))
+            eventually(partial(_has_ended, network, sessions[to]))
         network.end()
         log = (network.data.parent / f"{network.data.name}.log").read_text()
         yield log, sessions, network.key(BUYER)

@@ -6,6 +6,7 @@ applies the same series to the live conditions of ``postroad doctor --live``.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, NamedTuple
 
 import yaml
@@ -16,6 +17,9 @@ NOTE = "# Written by `python -m scripts.reference_pages` from core/metrics/alert
 RULES_FILE = "postroad.rules.yml"
 NODE = {"job": "postroad", "instance": "a:9470"}
 NETWORK = {"job": "postroad"}
+# The operator's address of docs/runbooks, as an external label of Prometheus; without it, the path in the repository.
+RUNBOOKS = "{{ with $externalLabels.runbooks }}{{ . }}{{ else }}%s{{ end }}"
+EXTERNAL = {"runbooks": "https://wiki.example/postroad/runbooks"}  # in the tests of the rules
 MINUTES = 75  # of every series: some alerts must be true for an hour
 
 
@@ -164,6 +168,7 @@ def render_rules() -> str:
 def render_tests() -> str:
     """Return the file with the tests of the rules."""
     tests = [_test(case, series, fires=series is case.fires) for case in CASES for series in (case.fires, case.quiet)]
+    tests.append(_test(CASES[0], CASES[0].fires, fires=True, external={}))
     return NOTE + _yaml({"rule_files": [RULES_FILE], "evaluation_interval": "1m", "tests": tests})
 
 
@@ -177,15 +182,25 @@ def _rule(alert: Alert) -> dict[str, Any]:
     }
 
 
-def _annotations(alert: Alert) -> dict[str, str]:
-    return {"summary": alert.summary, "runbook_url": runbook_path(alert.name)}
+def _annotations(alert: Alert, base: str = "") -> dict[str, str]:
+    """Return the annotations with the runbook below ``base``; by default, below the external label of Prometheus."""
+    folder, _, page = runbook_path(alert.name).rpartition("/")
+    return {"summary": alert.summary, "runbook_url": f"{base or RUNBOOKS % folder}/{page}"}
 
 
-def _test(case: AlertCase, series: dict[str, tuple[float, float]], *, fires: bool) -> dict[str, Any]:
+def _test(
+    case: AlertCase,
+    series: dict[str, tuple[float, float]],
+    *,
+    fires: bool,
+    external: Mapping[str, str] = EXTERNAL,
+) -> dict[str, Any]:
     alert = next(one for one in ALERTS if one.name == case.alert)
-    fired = [{"exp_labels": case.labels | {"severity": alert.severity}, "exp_annotations": _annotations(alert)}]
+    annotations = _annotations(alert, external.get("runbooks") or runbook_path(alert.name).rpartition("/")[0])
+    fired = [{"exp_labels": case.labels | {"severity": alert.severity}, "exp_annotations": annotations}]
     return {
-        "name": f"{alert.name} {'fires' if fires else 'does not fire'}",
+        "name": f"{alert.name} {'fires' if fires else 'does not fire'}{'' if external else ' without external labels'}",
+        "external_labels": dict(external),
         "interval": "1m",
         "input_series": [{"series": _of_node(name), "values": _values(*values)} for name, values in series.items()],
         "alert_rule_test": [

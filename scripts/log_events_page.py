@@ -42,8 +42,9 @@ filtered:
 ```
 
 With `log_form = "json"` each line is an object with `at`, `level`, `logger`, `event` and `message`; `exception` is added if
-there is one. A line that comes again within ten seconds is counted, and reported once with `repeated`. Under systemd, lines
-begin with their priority.
+there is one. IDs and codes that a line is about are fields too: `session`, `transaction`, `gcid` (of a service), `code`, `batch`,
+`entry` and `incident`. A line that comes again within ten seconds is counted, and reported once with `repeated`. Under systemd,
+lines begin with their priority.
 
 The log contains names of services, ids of sessions, batches and entries, numbers and codes. It contains no content of messages,
 no handles or properties, no keys, passwords or header values. The journal is the audit trail; the log is for operators.
@@ -54,12 +55,13 @@ no handles or properties, no keys, passwords or header values. The journal is th
 
 
 class LogCall(NamedTuple):
-    """A call that writes to the log: its level, text and place."""
+    """A call that writes to the log: its level, text and place, and whether it passes fields."""
 
     level: str
     text: str
     module: str
     line: int
+    has_fields: bool
 
 
 def render() -> str:
@@ -74,7 +76,8 @@ def find_calls() -> Iterator[LogCall]:
             module = ".".join(file.relative_to(SOURCE).with_suffix("").parts)
             for node in ast.walk(ast.parse(file.read_text())):
                 if isinstance(node, ast.Call) and (level := _level_of(node)):
-                    yield LogCall(level, _text_of(node), module, node.lineno)
+                    has_fields = any(keyword.arg == "extra" for keyword in node.keywords)
+                    yield LogCall(level, _text_of(node), module, node.lineno, has_fields)
 
 
 def _level_of(call: ast.Call) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
@@ -14,6 +15,7 @@ from postroad.api.application import build_application
 from postroad.bootstrap import RunningNetwork, Settings, open_network
 from postroad.core.model.message import Message, Part, Recipient
 from postroad.flow.access.authenticate import Proof
+from tests.waiting import eventually_async
 
 SECRET = "5e" * 32
 
@@ -23,7 +25,9 @@ async def started(data: Path) -> AsyncIterator[tuple[RunningNetwork, httpx2.Asyn
     settings = Settings(data=data, secret=SECRET, segment_bytes=1 << 20, least_free_bytes=0)
     passwords = Argon2Passwords(memory_kib=8)
     async with open_network(settings, passwords=passwords) as running:
-        app = build_application(running.network, running.authenticator, passwords, settings)
+        app = build_application(
+            running.network, running.authenticator, passwords, settings, require_ready=running.require_ready
+        )
         transport = httpx2.ASGITransport(app=app)
         async with httpx2.AsyncClient(transport=transport, base_url="http://network.example") as client:
             yield running, client
@@ -66,3 +70,19 @@ async def test_what_was_made_before_a_restart_is_there_after_it(tmp_path: Path) 
         versions = (await client.get("/v1/services/Cedar/In/versions")).json()["items"]
         assert [(item["version"], item["by"]) for item in versions] == [(1, "c@cedar.example")]
         assert (await client.get("/readyz")).status_code == 200
+
+
+@pytest.mark.req("O4")
+async def test_a_network_that_cannot_write_its_journal_is_not_ready(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with started(tmp_path) as (running, client):
+        journal: Any = running.network.journal
+        monkeypatch.setattr(journal._space, "measure", lambda: (1, 2))
+
+        async def is_full() -> bool:
+            response = await client.get("/readyz")
+            return (response.status_code, response.json().get("code")) == (507, "storage.full")
+
+        await eventually_async(is_full)
+        assert (await client.get("/livez")).status_code == 200

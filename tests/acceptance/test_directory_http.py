@@ -124,6 +124,7 @@ async def test_too_many_requests_of_an_organization_are_refused_with_standard_fi
         assert answers[0].headers["ratelimit-policy"] == '"default";q=8;w=4'
         assert answers[0].headers["ratelimit"] == '"default";r=7;t=1'
         assert (answers[8].status_code, answers[8].json()["code"]) == (429, "rate.exceeded")
+        assert asked.running.network.metrics.value("rate_limited_total", "api") == 1
         assert int(answers[8].headers["retry-after"]) >= 1
         assert (await asked.ask("owner of A", "GET", "/v1/account")).status_code == 429, "they share one organization"
         assert (await asked.ask("owner of B", "GET", "/v1/account")).status_code == 200

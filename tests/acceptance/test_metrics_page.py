@@ -13,6 +13,7 @@ import pytest
 
 from postroad.core.metrics.readings import MetricReadings, parse_page
 from postroad.core.metrics.table import METRICS
+from postroad.core.model.level import NEWEST
 from postroad.errors import Refused
 from tests.samples.prometheus import ELSEWHERE, run
 from tests.samples.served_network import Served, postroad, served
@@ -89,6 +90,7 @@ def test_the_page_counts_what_happened(used: Served) -> None:
     assert found.value("postroad_authentication_failures_total") >= 1
     assert found.value("postroad_journal_entries_total") == found.value("postroad_journal_head_entry")
     assert found.value("postroad_leader") == 1
+    assert found.value("postroad_build_info", level=str(NEWEST)) == 1
     assert found.value("process_resident_memory_bytes") > 10e6
 
 

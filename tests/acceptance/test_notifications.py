@@ -199,6 +199,8 @@ def test_requests_for_a_new_password_are_limited_and_need_a_mail_server(tmp_path
     with mailing(tmp_path) as (network, _):
         asked = [httpx2.post(f"{network.url}/v1/password-reset", json=FORGOTTEN).status_code for _ in range(11)]
         assert asked == [204] * 10 + [429]
+        page = httpx2.get((network.data / "metrics-url").read_text().strip()).text
+        assert 'postroad_rate_limited_total{what="mail"} 1\n' in page
     with served(tmp_path / "without") as network:
         refused = httpx2.post(f"{network.url}/v1/password-reset", json=FORGOTTEN)
         assert (refused.status_code, refused.json()["code"]) == (409, "mail.unavailable")

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import errno
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 from postroad.adapters.journal.segments import SegmentJournal, SegmentSettings
+from postroad.adapters.journal.segments.space import FAILED_S
 from postroad.errors import Unavailable
 from postroad.ports import NewRecord
 from postroad.testing.faults.faulty_files import FaultyFiles, SameThreadExecutor
@@ -128,4 +130,34 @@ async def test_bodies_can_be_dropped_to_make_room(tmp_path: Path) -> None:
     dropped = await journal.drop_bodies(journal.head_sync().seq)
     assert dropped.segments >= 3
     assert dropped.freed_bytes > 20_000
+    await journal.close()
+
+
+async def test_a_journal_is_not_writable_below_the_watermark(tmp_path: Path) -> None:
+    files = FaultyFiles(free_bytes=10 << 20)
+    journal = opened(tmp_path, files)
+    journal.require_writable()
+    files.free_bytes = (1 << 20) - 1
+    wait_for_the_next_look(journal)
+    with pytest.raises(Unavailable, match=r"storage.full"):
+        journal.require_writable()
+    files.free_bytes = 10 << 20
+    wait_for_the_next_look(journal)
+    journal.require_writable()
+    await journal.close()
+
+
+async def test_a_journal_is_not_writable_for_a_while_after_a_write_has_failed(tmp_path: Path) -> None:
+    files, now = FullDisk(free_bytes=10 << 20), 5.0
+    journal = opened(tmp_path, files)
+    journal._space._monotonic = lambda: now
+    files.full = True
+    with suppress(Unavailable):
+        for _ in range(100):
+            await journal.append(POST)
+    with pytest.raises(Unavailable, match=r"storage.full"):
+        journal.require_writable()
+    now += FAILED_S
+    journal.require_writable()
+    files.full = False
     await journal.close()

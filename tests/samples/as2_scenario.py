@@ -158,9 +158,9 @@ class As2Scenario(Scenario):
 
     async def __aenter__(self) -> Self:
         await super().__aenter__()
-        partners = As2Partners(self.key, lambda service: "https://net.example/as2")
-        self.reception = reception_for(self.network, partners, self.posts)
-        self.pushing = PushStage(self.network, self.posts, self.key, partners=partners)
+        self.partners = As2Partners(self.key, lambda service: "https://net.example/as2")
+        self.reception = reception_for(self.network, self.partners, self.posts)
+        self.pushing = PushStage(self.network, self.posts, self.key, partners=self.partners)
         await self.service(ORDERS)
         profile: dict[str, Any] = {"format": "as2", "delivery": DeliveryMode.PUSH, "push": PUSHED, "as2": AGREED}
         await self.service(ACME, visibility=Visibility.PRIVATE, **profile)

@@ -1,12 +1,14 @@
 """Measures the server's resident memory against the memory that it may use: that of its cgroup (v2 or v1), or of the machine.
 
 Rule: only this process is measured, so other programs never stop posts. On systems without ``/proc`` nothing is measured.
+Returning gigabytes to the system takes longer than an event loop may wait, so a thread does it.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +23,7 @@ class ProcessMemory:
         self._root = root
         self.limit_bytes = find_limit(root)
         self._page_bytes = os.sysconf("SC_PAGE_SIZE")
+        self._releasing: threading.Thread | None = None
 
     def used_share(self) -> float | None:
         if not self.limit_bytes:
@@ -32,9 +35,15 @@ class ProcessMemory:
         return resident_pages * self._page_bytes / self.limit_bytes
 
     def release(self) -> None:
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps freed memory; musl has no such function
-        if trim is not None:
-            trim(0)
+        if self._releasing is None or not self._releasing.is_alive():
+            self._releasing = threading.Thread(target=_trim, name="memory release", daemon=True)
+            self._releasing.start()
+
+
+def _trim() -> None:
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # glibc keeps freed memory; musl has no such function
+    if trim is not None:
+        trim(0)
 
 
 def find_limit(root: Path) -> int:

@@ -105,7 +105,7 @@ def build_application(
     own_address: OwnAddress | None = None,
     reader: BodyReader | None = None,
     pages: Pages | None = None,
-    require_index: Callable[[], None] = lambda: None,
+    require_ready: Callable[[], None] = lambda: None,
     nodes: NodeRegistry | None = None,
 ) -> FastAPI:
     """Build the application for a running network."""
@@ -133,7 +133,7 @@ def build_application(
         reader=reader,
         warehouse_folder=settings.warehouse_folder,
         has_console=pages is not None,
-        require_index=require_index,
+        require_ready=require_ready,
         nodes=nodes or LoneNode(network.clock.now_us),
     )
     app.router.routes.extend((*ROUTES, *PAGES))

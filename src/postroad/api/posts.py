@@ -78,7 +78,7 @@ class PostEndpoints:
         self._ending = False
         seconds = network.metrics.histograms("post_seconds")
         self._post_seconds, self._bulk_seconds = seconds.of("no"), seconds.of("yes")
-        self._rate_limited = network.metrics.counter("rate_limited_total")
+        self._rate_limited = network.metrics.counter("rate_limited_total", "post")
 
     def _operation(self, name: str) -> Served | None:
         """Return the handler of a SOAP operation other than a post."""

@@ -127,7 +127,7 @@ async def serve(
         posts_per_s=settings.posts_per_s,
         reader=running.reader,
     )
-    readiness = Readiness(running.require_index)
+    readiness = Readiness(running.require_ready)
     front = _tls(running)
     server = _build_server(running, endpoints, readiness, front, pages)
     measuring = MetricsListener(settings, running.network.metrics, running.gauges)
@@ -142,8 +142,7 @@ async def serve(
     finally:
         on_stopping()
         try:
-            if settings.acceptance == "shared":
-                await readiness.announce_end(settings.drain_notice_s)
+            await readiness.announce_end(settings.effective_drain_notice_s)
         finally:
             endpoints.end_waiting()
             await server.stop(DRAIN_S)
@@ -170,7 +169,7 @@ def _build_server(
         judges=running.trials.judges,
         validator=running.trials.validator,
         reader=running.reader,
-        require_index=readiness.require,
+        require_ready=readiness.require,
         nodes=running.nodes,
         own_address=running.own_address,
         pages=pages,
@@ -188,21 +187,23 @@ def _build_server(
 
 
 class Readiness:
-    """What ``/readyz`` reports: the index is kept up, and the server is not about to stop."""
+    """What ``/readyz`` reports: the journal is writable, the index is kept up, and the server is not about to stop."""
 
-    def __init__(self, require_index: Callable[[], None]) -> None:
-        self._require_index = require_index
+    def __init__(self, require_ready: Callable[[], None]) -> None:
+        self._require_ready = require_ready
         self._ends = False
 
     def require(self) -> None:
         """Raise Unavailable if no new work should be sent here."""
         if self._ends:
             raise Unavailable("network.unavailable", "The server is about to stop; use another node")
-        self._require_index()
+        self._require_ready()
 
     async def announce_end(self, notice_s: float) -> None:
         """Report from now on that the server is not ready; returns after the notice, while requests are still served."""
         self._ends = True
+        if not notice_s:
+            return
         log.info("server.draining: the server stops listening in %g s", notice_s)
         await asyncio.sleep(notice_s)
 

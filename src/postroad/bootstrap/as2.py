@@ -36,4 +36,6 @@ def open_as2_endpoint(
     returned = MdnReceiver(network, partners)
     reception = As2Gateway(receiving, MdnSender(pusher, settings.push_timeout_s), returned)
     stack.push_async_callback(reception.close)
+    waiting = network.metrics.gauge("mdns_waiting")
+    network.metrics.on_read(lambda: waiting.set(partners.awaited.count(network.clock.monotonic())))
     return reception

@@ -46,7 +46,9 @@ class NetworkGauges:
         return QueriedGauges(self._metrics, self._network.clock, computations)
 
     def _read_directory(self) -> None:
-        self._metrics.gauge("directory_version").set(self._network.directory.version)
+        directory = self._network.directory
+        self._metrics.gauge("directory_version").set(directory.version)
+        self._metrics.inform("build_info", postroad.__version__, platform.python_version(), str(directory.level))
 
     async def _read_index(self) -> None:
         """Set how far the index is, and how old the first entry is that it lacks."""
@@ -121,8 +123,7 @@ async def find_age_s(journal: Journal, seq: int, clock: Clock) -> float:
 
 
 def watch_process(metrics: Metrics) -> None:
-    """Report the process and the version on every page."""
-    metrics.inform("build_info", postroad.__version__, platform.python_version())
+    """Report the process on every page."""
 
     def update() -> None:
         status = read_process_status()

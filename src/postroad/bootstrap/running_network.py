@@ -6,6 +6,7 @@ Batchers start with the network, and stop before its stores.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Sequence
 from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
@@ -55,6 +56,8 @@ from postroad.ports import (
 from postroad.services.asset_checks import find_asset_errors
 from postroad.services.engines import Engines
 
+log = logging.getLogger(__name__)
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class RunningNetwork:
@@ -70,7 +73,7 @@ class RunningNetwork:
     as2: As2Gateway
     own_address: OwnAddress
     operator_key: str | None  # only at the first start
-    require_index: Callable[[], None]  # raises Unavailable while the index is not updated
+    require_ready: Callable[[], None]  # raises Unavailable while the journal is not writable or the index not updated
     nodes: NodeRegistry
     stopping: FatalStop  # an error that this process cannot continue after
     memory: MemoryWatermark
@@ -133,7 +136,7 @@ async def open_network(
             as2=open_as2_endpoint(settings, network, partners, pusher, stack),
             own_address=own_address,
             operator_key=operator_key,
-            require_index=store.require_index,
+            require_ready=store.require_ready,
             nodes=store.nodes,
             stopping=stopping,
             memory=_open_watermark(settings, network, memory or ProcessMemory()),
@@ -214,7 +217,14 @@ def _start_housekeeping(
         tasks.append(drop_old_bodies(network, store.journal, settings.keep_bodies_days))
     for work in tasks:
         task = asyncio.get_running_loop().create_task(work)
+        task.add_done_callback(_log_failure)
         stack.push_async_callback(_ended, task)
+
+
+def _log_failure(task: asyncio.Task[None]) -> None:
+    """Log that a task which runs until the network is closed has failed; nothing restarts it."""
+    if not task.cancelled() and (error := task.exception()) is not None:
+        log.error("network.task_failed: a background task ended; restart the server", exc_info=error)
 
 
 async def _ended(task: asyncio.Task[None]) -> None:

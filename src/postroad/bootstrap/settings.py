@@ -22,6 +22,7 @@ from postroad.errors import Misconfigured
 PREFIX = "POSTROAD_"
 FILE = "postroad.toml"
 WAREHOUSE_FOLDER = "warehouse"
+DRAIN_NOTICE_S = 5
 SECRET = frozenset({"secret", "postgres", "master_key", "smtp_url"})
 
 
@@ -145,9 +146,16 @@ class Settings:
     log_level: str = "info"
     # form of the server's log: "words" for people, or "json" with one object per line
     log_form: str = "words"
-    # seconds between the moment when /readyz reports that a node of a shared network stops, and the end of its listening, so
-    # that a balancer sends nothing more; a second signal ends the wait; without effect if acceptance is local
-    drain_notice_s: int = 5
+    # seconds between the moment when /readyz reports that a node stops, and the end of its listening, so that a balancer sends
+    # nothing more; a second signal ends the wait; -1: 5 if acceptance is shared, 0 if it is local
+    drain_notice_s: int = -1
+
+    @property
+    def effective_drain_notice_s(self) -> int:
+        """Return the seconds of notice before the listener closes."""
+        if self.drain_notice_s >= 0:
+            return self.drain_notice_s
+        return DRAIN_NOTICE_S if self.acceptance == "shared" else 0
 
     @property
     def warehouse_folder(self) -> Path:

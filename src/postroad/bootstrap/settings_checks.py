@@ -90,7 +90,7 @@ def _check_reports(settings: Settings) -> Checks:
             "log_level: must be debug, info, warning or error",
         ),
         (settings.log_form in ("words", "json"), 'log_form: must be "words" or "json"'),
-        (0 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300"),
+        (-1 <= settings.drain_notice_s <= 300, "drain_notice_s: must be between 0 and 300, or -1"),
         (
             not settings.metrics_listen or _is_address(settings.metrics_listen),
             f"metrics_listen: must be ADDRESS:PORT, such as 127.0.0.1:9470, not {settings.metrics_listen!r}",

@@ -63,7 +63,9 @@ class Store:
     cursors: FollowerCursors  # of followers
     commits: CommitAnnouncements
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
-    require_index: Callable[[], None] = lambda: None  # raises Unavailable while the index is not updated
+    require_ready: Callable[[], None] = lambda: (
+        None
+    )  # raises Unavailable while the journal is not writable or the index not updated
     nodes: NodeRegistry
 
 
@@ -92,7 +94,8 @@ async def open_store(terms: StoreTerms) -> Store:
     if settings.index == "postgres":
         index = await PostgresIndex.open(settings.postgres)
         stack.push_async_callback(index.close)
-        return await _open_local(terms, journal, index)
+        store = await _open_local(terms, journal, index)
+        return replace(store, require_ready=journal.require_writable)
     return await _open_embedded(terms, journal)
 
 
@@ -105,7 +108,12 @@ async def _open_embedded(terms: StoreTerms, journal: SegmentJournal) -> Store:
     index = SqliteReader(settings.data / INDEX_FILE, keeper=keeper)
     stack.push_async_callback(index.close)
     store = await _with_local_desk(terms, journal, index, keeper)
-    return replace(store, require_index=keeper.require_running)
+
+    def require_ready() -> None:
+        journal.require_writable()
+        keeper.require_running()
+
+    return replace(store, require_ready=require_ready)
 
 
 async def _open_local(terms: StoreTerms, journal: Journal, index: Index) -> Store:

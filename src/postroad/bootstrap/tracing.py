@@ -27,6 +27,7 @@ NOTIFY_EVERY_S = 1.0
 STOP_TIMEOUT_S = 5.0
 FIRST_BACK_OFF_S, LONGEST_BACK_OFF_S = 1.0, 60.0
 MODULE = "postroad.adapters.tracing.process"
+EXIT_NOT_STARTED = 71  # EX_OSERR
 
 
 def build_job(settings: Settings, journal_folder: str, index_file: str) -> TracingJob:
@@ -157,7 +158,11 @@ class TracingProcess:
 
     async def _run(self) -> int:
         pipe = asyncio.subprocess.PIPE
-        self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", MODULE, stdin=pipe, stdout=pipe)
+        try:
+            self._process = await asyncio.create_subprocess_exec(sys.executable, "-m", MODULE, stdin=pipe, stdout=pipe)
+        except OSError as error:  # no memory, process or file descriptor left, for now perhaps
+            log.error("traces.process_not_started: the tracing process cannot be started: %s", error)
+            return EXIT_NOT_STARTED
         self._counts.begin()
         if self._process.stdin is not None and self._process.stdout is not None:
             self._process.stdin.write(self._job)

@@ -170,6 +170,7 @@ def _with_rate_limit(page: Page) -> Page:
         state = console.limiter.take(who, console.network.clock.monotonic())
         if not state.allowed:
             wait_s = state.retry_after_s
+            console.network.metrics.counter("rate_limited_total", "console").value += 1
             raise Refused("rate.exceeded", f"Too many requests; try again in {wait_s} s", retry_after_s=wait_s)
         return await page(request)
 
@@ -261,6 +262,7 @@ def _mistake_page(request: Request, error: Exception) -> Response:
         request.url.path,
         type(error).__qualname__,
         places,
+        extra={"incident": incident},
     )
     detail = f"The page could not be created. Try again; if the error persists, report incident {incident}"
     return render_page(request, "refused.html", {"title": "Internal error", "code": "internal", "detail": detail}, 500)

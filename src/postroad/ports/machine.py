@@ -31,5 +31,5 @@ class MemoryGauge(Protocol):
         ...
 
     def release(self) -> None:
-        """Return freed memory to the system, where that is possible."""
+        """Begin to return freed memory to the system, where that is possible; does not wait for it."""
         ...

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
+import threading
 from pathlib import Path
 
 import pytest
 
 from postroad.adapters.memory_gauge import ProcessMemory, find_limit
+from tests.waiting import eventually
 
 GIB = 1 << 30
 MEMINFO = "MemTotal:       8388608 kB\nMemFree:         100 kB\n"
@@ -68,3 +71,23 @@ def test_this_machine_is_measured() -> None:
     share = gauge.used_share()
     assert share is not None
     assert 0 < share < 1
+
+
+def test_memory_is_returned_by_another_thread(monkeypatch: pytest.MonkeyPatch) -> None:
+    may_end, threads = threading.Event(), list[int]()
+
+    class Library:
+        def malloc_trim(self, padding: int) -> None:
+            threads.append(threading.get_ident())
+            assert may_end.wait(60)
+
+    monkeypatch.setattr(ctypes, "CDLL", lambda name: Library())
+    memory = ProcessMemory()
+    memory.release()
+    eventually(lambda: threads)
+    memory.release()  # nothing begins while the first one is under way
+    may_end.set()
+    assert memory._releasing is not None
+    memory._releasing.join(60)
+    assert len(threads) == 1
+    assert threads[0] != threading.get_ident()

@@ -265,9 +265,11 @@ async def test_guessing_passwords_is_slowed_down(found: Inhabited) -> None:
 async def test_one_address_asks_so_often_and_no_more(found: Inhabited, monkeypatch: pytest.MonkeyPatch) -> None:
     now = found.clock.monotonic()
     monkeypatch.setattr(found.clock, "monotonic", lambda: now)  # however slow the machine is
+    counted = found.running.network.metrics.value("rate_limited_total", "console")
     greedy, other = found.visitor(), found.visitor()
     codes = [(await greedy.get("/login")).status_code for _ in range(REQUESTS_PER_S * BURST_S + 1)]
     assert codes == [200] * (REQUESTS_PER_S * BURST_S) + [429]
+    assert found.running.network.metrics.value("rate_limited_total", "console") == counted + 1
     assert (await other.get("/login")).status_code == 200
 
 

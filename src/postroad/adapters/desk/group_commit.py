@@ -176,7 +176,10 @@ class GroupCommit:
             log.exception("journal.group_failed: a group of %d steps could not be committed", len(steps))
             outcomes = [Unavailable("internal", UNCERTAIN)] * len(steps)
         self._groups.value += 1
-        self._counts.count(steps, outcomes)
+        try:
+            self._counts.count(steps, outcomes)
+        except Exception:
+            log.exception("journal.not_counted: a group of %d steps is missing from the metrics", len(steps))
         start = 0
         for submitted, _, done, done_all in group:
             end = start + len(submitted)

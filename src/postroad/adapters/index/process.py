@@ -186,7 +186,11 @@ class IndexProcess:
         if not self._faults:
             self._must_forget = False
         if self._complete_at is not None and self._position >= self._complete_at:
-            log.warning("index.rebuilt: the index has been rebuilt from the journal, up to entry %d", self._position)
+            log.warning(
+                "index.rebuilt: the index has been rebuilt from the journal, up to entry %d",
+                self._position,
+                extra={"entry": self._position},
+            )
             self._complete_at, self._vain_rebuilds = None, 0
         if self._position < self._wanted and not self._faults:
             # Without progress there is no hurry either: the process would only say the same again, and again.
@@ -226,6 +230,7 @@ class IndexProcess:
                 "index.process_ended: index process ended with %s after entry %d; starting it again",
                 code,
                 self._position,
+                extra={"entry": self._position},
             )
             await asyncio.sleep(back_off_s)
 

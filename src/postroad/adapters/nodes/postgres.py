@@ -82,6 +82,8 @@ class PostgresNodes:
                 await self.report()
             except Unavailable as error:
                 log.warning("node.not_saved: this node could not save that it runs: %s", error)
+            except Exception:
+                log.exception("node.report_failed: this node could not save that it runs; trying again")
 
     async def close(self) -> None:
         """Remove the row of this node, and disconnect."""

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.error_log import log_error
 from postroad.api.http.request import FastReply, Headers
 from postroad.api.http.retry_after import SPREAD, RetryAfter
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
+from postroad.core.metrics.instruments import Counter
 
 COPY_BYTES = 16 * 1024  # below this, one joined buffer is cheaper than two
 USUAL = b"%b%bcontent-type: %b\r\ncontent-length: %d\r\n\r\n%b"  # the short form of a response
@@ -63,8 +64,12 @@ class Outbox:
         if not self.corked and self.replies[0] is reply:
             self.flush()
 
-    def repeat(self, count: int, status: int, body: bytes, content_type: bytes) -> None:
+    def repeat(
+        self, count: int, status: int, body: bytes, content_type: bytes, statuses: Sequence[Counter] | None
+    ) -> None:
         """Answer ``count`` requests in a row with the same refusal; its connection stays open."""
+        if statuses is not None:
+            statuses[status // 100].value += count
         reply = self.open(b"1.1", False, False, 0.0)
         headers = self._retry_after.add(status, ())
         one = self._render(reply, status, body, content_type, headers)

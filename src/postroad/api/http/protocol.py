@@ -161,7 +161,7 @@ class HttpConnection(asyncio.Protocol):
         )
 
     def _take_head(self) -> bool:
-        front, pending = self._front, self._pending
+        front, pending, self._gate.route = self._front, self._pending, None
         if pending[0] == 13 and (blank := BLANK_LINES.match(pending)):
             self._pending = pending = pending[blank.end() :] or b"\r\n"  # blank lines alone do not restart the clock
         end = head_end(pending, front.limits)
@@ -192,14 +192,11 @@ class HttpConnection(asyncio.Protocol):
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        end, count = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
-        if count:
-            self._front.count_unread_posts(count)
-            self._pending = self._pending[end:]
-            content_type, body = self._front.problem(status_of(BUSY_CODE), BUSY_CODE, BUSY, self._head)
-            self.outbox.repeat(count, status_of(BUSY_CODE), body, content_type)
+        skipped = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
+        if skipped.end:
+            self._pending = self._pending[skipped.end :]
+            skipped.refuse(self._front, self.outbox)
         elif not keep_bytes:  # its body has not arrived
-            self._front.count_unread_posts(1)
             self._refuse(Refused(BUSY_CODE, BUSY))
 
     def _origin(self, head: RequestHead) -> ClientOrigin:
@@ -380,7 +377,9 @@ class HttpConnection(asyncio.Protocol):
                 return
         status = status_of(refused.code)
         content_type, body = self._front.problem(status, refused.code, refused.detail, self._head)
-        self.outbox.open(b"1.1", True, False, self._since_s)(status, body, content_type)
+        reply = self.outbox.open(b"1.1", True, False, self._since_s)
+        self._gate.count_refusal(refused.code, reply)
+        reply(status, body, content_type)
 
     def _turn_away(self) -> None:
         self._front.metrics.refused.value += 1

@@ -11,8 +11,10 @@ from typing import NamedTuple, Protocol
 from postroad.api.http.fast_calls import RepeatedHead
 from postroad.api.http.front import Front
 from postroad.api.http.head import HeadMemory, RequestHead, head_end
+from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
-from postroad.api.http.request import FastRequest, FastRoute, IsPost, is_always_post
+from postroad.api.http.request import FastReply, FastRequest, FastRoute, IsPost, is_always_post
+from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
 BUSY_CODE = "network.busy"
@@ -29,16 +31,31 @@ class GatedConnection(Protocol):
     def refuse_posts(self, keep_bytes: int = 0) -> None: ...
 
 
-class SkippedPosts(NamedTuple):
-    """Complete posts at the head of some input: where they end, and their number."""
+class PostRun(NamedTuple):
+    """Posts in a row with the same head, and how many they are."""
 
-    end: int
+    head: RepeatedHead
     posts: int
 
 
+class SkippedPosts(NamedTuple):
+    """Complete posts at the head of some input, in order, and where they end."""
+
+    end: int
+    runs: list[PostRun]
+
+    def refuse(self, front: Front, outbox: Outbox) -> None:
+        """Answer each with network.busy, in the format of its own head."""
+        status = status_of(BUSY_CODE)
+        for (_, _, head, route), posts in self.runs:
+            front.count_unread_posts(posts)
+            content_type, body = front.problem(status, BUSY_CODE, BUSY, head)
+            outbox.repeat(posts, status, body, content_type, route.statuses)
+
+
 class RequestGate:
-    __slots__ = ("_connection", "_front", "_waiting_bytes", "waits_for_memory", "waits_for_replies", "waits_for_turn",
-                 "waits_since_s")  # fmt: skip
+    __slots__ = ("_connection", "_front", "_holds_post", "_waiting_bytes", "route", "waits_for_memory",
+                 "waits_for_replies", "waits_for_turn", "waits_since_s")  # fmt: skip
 
     def __init__(self, connection: GatedConnection, front: Front) -> None:
         self._connection = connection
@@ -48,6 +65,8 @@ class RequestGate:
         self.waits_for_turn = False  # a post waits in the ``PostQueue``
         self.waits_since_s = 0.0
         self._waiting_bytes = 0  # of the body of the first post that waits
+        self.route: FastRoute | None = None  # of the last request that was judged; None while a head arrives
+        self._holds_post = False  # that request is a post, as far as is known
 
     @property
     def is_shut(self) -> bool:
@@ -63,6 +82,7 @@ class RequestGate:
         owes_replies: bool,
     ) -> bool:
         """Whether the request may begin now; if not, it is tried again later. ``body`` is None until it is complete."""
+        self.route, self._holds_post = route, False
         if route is None and owes_replies:
             self.waits_for_replies = True  # an exchange writes to the socket itself, after earlier responses
             return False
@@ -76,12 +96,13 @@ class RequestGate:
         return self._admits_post(head, route.is_post, body, origin)
 
     def _admits_post(self, head: RequestHead, is_post: IsPost, body: bytes | None, origin: ClientOrigin) -> bool:
-        front, size = self._front, head.content_length
+        front, size, self._holds_post = self._front, head.content_length, True
         if front.capacity.may_begin and front.posts.admits(size):
             return True
         if body is None and 0 < size <= CONTROL_BYTES and not head.expects_continue:
             return False  # until the rest has arrived
         if body is not None and not is_post(body):
+            self._holds_post = False
             return self._has_memory_for(size)
         if not front.capacity.may_begin:
             return self._wait_for_memory()
@@ -123,6 +144,13 @@ class RequestGate:
         self._connection.refuse_posts()
         self._connection.resume()
 
+    def count_refusal(self, code: str, reply: FastReply) -> None:
+        """Count the refusal of the last request that was judged: its status, and a post that is not read."""
+        if self.route is not None:
+            reply.statuses = self.route.statuses
+            if self._holds_post and code == BUSY_CODE:
+                self._front.count_unread_posts(1)
+
     def leave(self) -> None:
         """Stop waiting, because the connection ends or parses no further input."""
         if self.waits_for_memory:
@@ -137,7 +165,7 @@ class RequestGate:
 
         A post that repeats the head before costs little more than one comparison.
         """
-        at = count = 0
+        at, runs = 0, list[PostRun]()
         known: RepeatedHead | None = None
         while len(pending) - at > keep_bytes:
             if known is None or not pending.startswith(known.raw, at):
@@ -148,8 +176,11 @@ class RequestGate:
             if is_post is not is_always_post and not is_post(pending[at + len(known.raw) : at + known.whole_bytes]):
                 break
             at += known.whole_bytes
-            count += 1
-        return SkippedPosts(at, count)
+            if runs and runs[-1].head is known:
+                runs[-1] = PostRun(known, runs[-1].posts + 1)
+            else:
+                runs.append(PostRun(known, 1))
+        return SkippedPosts(at, runs)
 
     def _find_post(self, pending: bytes, heads: HeadMemory) -> RepeatedHead | None:
         """Return the next head; None if it is incomplete, or not that of a post that can be skipped."""

@@ -84,6 +84,7 @@ async def _answer_mistake(scope: Scope, error: Exception, answering: HeaderCompl
         scope["path"],
         type(error).__qualname__,
         places,
+        extra={"incident": incident},
     )
     if answering.started:
         raise error

@@ -223,6 +223,7 @@ def limit_rate(request: Request, who: str) -> None:
     state: RateState = api.limiter.take(who, api.network.clock.monotonic())
     request.state.rate = state
     if not state.allowed:
+        api.network.metrics.counter("rate_limited_total", "api").value += 1
         raise Refused("rate.exceeded", f"Too many requests; try again in {state.retry_after_s} s")
 
 

@@ -36,8 +36,8 @@ async def started(api: Api) -> Response:
 
 @health.get("/readyz", **returns(Health))
 async def ready(api: Api) -> Response:
-    """The journal answers, the index process runs, and the index is complete and not far behind the journal."""
-    api.require_index()
+    """The journal answers and is writable, the index process runs, and the index is complete and not far behind."""
+    api.require_ready()
     try:
         async with asyncio.timeout(ANSWER_S):
             journal, index = await read_positions(api)

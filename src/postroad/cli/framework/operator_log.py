@@ -44,12 +44,12 @@ class JsonLines(logging.Formatter):
 
 
 class RepeatedLine:
-    """A line that was written, and how often it came again since."""
+    """A line that was written, and how often it came again since; no reference to the objects it was made of is kept."""
 
     __slots__ = ("count", "record", "since_s")
 
     def __init__(self, record: logging.LogRecord) -> None:
-        self.record = record
+        self.record = _copy_text_of(record)
         self.since_s = record.created
         self.count = 0
 
@@ -112,10 +112,15 @@ class OperatorLog(logging.StreamHandler[TextIO]):
                 super().emit(_summary_of(line))
 
 
+def _copy_text_of(record: logging.LogRecord) -> logging.LogRecord:
+    """Return the record as text: without its arguments and its exception, whose frames refer to bodies and secrets."""
+    text = {"msg": record.getMessage(), "args": (), "exc_info": None, "exc_text": None, "stack_info": None}
+    return logging.makeLogRecord(record.__dict__ | text)
+
+
 def _summary_of(line: RepeatedLine) -> logging.LogRecord:
     """Return the record that reports how often a line was repeated; an exception is not written again."""
     first = line.record
-    summary = logging.makeLogRecord(first.__dict__ | {"exc_info": None, "exc_text": None, "stack_info": None})
-    summary.msg, summary.args = f"{first.getMessage()} (repeated: {line.count})", ()
-    summary.__dict__["repeated"] = line.count
-    return summary
+    return logging.makeLogRecord(
+        first.__dict__ | {"msg": f"{first.msg} (repeated: {line.count})", "repeated": line.count}
+    )

@@ -124,8 +124,10 @@ class Metrics:
         return self.histograms(name).of(*values)
 
     def inform(self, name: str, *values: str) -> None:
-        """Set a metric that is only information, in its labels."""
-        self._family(name, MetricKind.INFO, Gauge).of(*values).set(1)
+        """Set a metric that is only information, in its labels; earlier information is removed."""
+        family = self._family(name, MetricKind.INFO, Gauge)
+        family.forget()
+        family.of(*values).set(1)
 
     def families(self) -> Iterator[tuple[Metric, dict[Values, Instrument]]]:
         """Return the metrics in use with their instruments, in the order of the table."""

@@ -71,7 +71,12 @@ METRICS: tuple[Metric, ...] = (
         "Failed authentications by kind of credential, and attempts that were delayed or refused.",
         (Label("kind", ("key", "password", "certificate", "throttled")),),
     ),
-    Metric("rate_limited_total", COUNTER, "Posts refused because their organization posts too fast."),
+    Metric(
+        "rate_limited_total",
+        COUNTER,
+        "Requests refused because there were too many, by what was limited; post: single posts of an organization.",
+        (Label("what", ("post", "api", "console", "registration", "mail", "notification")),),
+    ),
     # journal
     Metric("journal_entries_total", COUNTER, "Journal entries that this node has written."),
     Metric("journal_bytes_total", COUNTER, "Bytes that this node has written to the journal."),
@@ -153,6 +158,7 @@ METRICS: tuple[Metric, ...] = (
         (),
         WORK_S,
     ),
+    Metric("rules_tried_total", COUNTER, "Rules tried to route posts, responses and messages on their way."),
     Metric("engine_calls_total", COUNTER, "Calls of a worker engine.", (ENGINE,)),
     Metric("engine_seconds", HISTOGRAM, "Duration of a call, with the wait for a worker.", (ENGINE,), WORK_S),
     Metric("engine_workers", GAUGE, "Worker processes.", (ENGINE,)),
@@ -177,6 +183,11 @@ METRICS: tuple[Metric, ...] = (
         COUNTER,
         "MDNs by direction and disposition.",
         (Label("direction", ("sent", "received")), Label("disposition", ("processed", "error", "failure"))),
+    ),
+    Metric(
+        "mdns_waiting",
+        GAUGE,
+        "Messages that this node has sent since its start, and for which the AS2 partner still owes the MDN.",
     ),
     # HTTP and the event loop
     Metric("connections", GAUGE, "Open client connections."),
@@ -211,7 +222,11 @@ METRICS: tuple[Metric, ...] = (
         (Label("what", ("server", "push", "as2", "credential")),),
     ),
     Metric(
-        "build_info", INFO, "The running version.", (Label("version", most=1), Label("python", most=1)), is_detail=True
+        "build_info",
+        INFO,
+        "The running version, and the level of the network's data formats.",
+        (Label("version", most=1), Label("python", most=1), Label("level", most=1)),
+        is_detail=True,
     ),
     # backups, notifications and traces
     Metric(

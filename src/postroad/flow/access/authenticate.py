@@ -81,9 +81,10 @@ class Authenticator:
         self._clock = clock
         self._remembered: OrderedDict[MemoryKey, RememberedCaller] = OrderedDict()
         self._throttle = Throttle(clock)
-        self._failures = (metrics or Metrics()).counters("authentication_failures_total")
+        metrics = metrics or Metrics()
+        self._failures = metrics.counters("authentication_failures_total")
         self._slots = KeyedSemaphore()
-        self.registering = RegistrationLimit(clock, self._throttle, self._slots, registrations_per_day)
+        self.registering = RegistrationLimit(clock, self._throttle, self._slots, metrics, registrations_per_day)
 
     def remembered(self, proof: Proof, peer: str) -> Caller | None:
         """Return the caller if the same proof succeeded recently and its credential has not changed.

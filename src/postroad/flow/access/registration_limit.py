@@ -14,6 +14,7 @@ from math import ceil
 
 from postroad.core.configuration.document import DocumentError
 from postroad.core.configuration.sections.organization import FOREIGN_ACCOUNT
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Refused
 from postroad.flow.access.throttle import MAX_REMEMBERED, Throttle, normalize_peer
 from postroad.flow.administration.base import InvalidChange
@@ -30,8 +31,11 @@ def _faults_of(refusal: Refused) -> Sequence[DocumentError]:
 class RegistrationLimit:
     """Limits registrations per address and additions of members per organization."""
 
-    def __init__(self, clock: Clock, throttle: Throttle, slots: KeyedSemaphore, per_day: int = 0) -> None:
+    def __init__(
+        self, clock: Clock, throttle: Throttle, slots: KeyedSemaphore, metrics: Metrics, per_day: int = 0
+    ) -> None:
         self._clock = clock
+        self._refused = metrics.counter("rate_limited_total", "registration")
         self._throttle = throttle
         self._slots = slots
         self._per_day = per_day  # 0: as many as they like
@@ -71,6 +75,7 @@ class RegistrationLimit:
         made = self._within_a_day(peer)
         if not self._per_day or len(made) < self._per_day:
             return
+        self._refused.value += 1
         left_s = ceil(made[-self._per_day] + DAY_S - self._clock.monotonic())
         raise Refused(
             "rate.exceeded",

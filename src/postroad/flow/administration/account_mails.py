@@ -45,6 +45,7 @@ def request_password_reset(administration: Administration, email: str, peer: str
     if not mail.is_available:
         raise Refused("mail.unavailable", NO_MAIL)
     if wait_s := administration.mail_limits.from_peer.count(peer):
+        administration.network.metrics.counter("rate_limited_total", "mail").value += 1
         raise Refused("rate.exceeded", "Too many requests from your address; wait", retry_after_s=int(wait_s))
     mail.run(_mail_reset(administration, email))
 

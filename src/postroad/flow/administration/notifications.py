@@ -89,6 +89,7 @@ async def send_test(administration: Administration, caller: Caller, organization
     found = find_subscription(caller, administration.directory, organization, name)
     _require_owner(caller, administration.directory, found.organization)
     if wait_s := administration.notification_tests.count(found.organization.casefold()):
+        administration.network.metrics.counter("rate_limited_total", "notification").value += 1
         raise Refused("rate.exceeded", "Too many tests were sent within an hour; wait", retry_after_s=int(wait_s))
     return await administration.network.notifications.send_test(found)
 

@@ -28,6 +28,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Settlement
 from postroad.errors import Refused
+from postroad.flow.log_fields import describe_delivery, describe_service
 from postroad.flow.network import Network
 from postroad.flow.push.as2 import build_as2_message, encode_mdn, make_verdict_reason, parse_token
 from postroad.flow.push.attempt import make_receiver_caller
@@ -59,10 +60,18 @@ class MdnReceiver:
         try:
             delivered = await self._network.find_waiting(token, service.gcid)
         except Refused:
-            log.warning("as2.mdn_unmatched: %s sent an MDN for what it was not sent", service.address)
+            log.warning(
+                "as2.mdn_unmatched: %s sent an MDN for what it was not sent",
+                service.address,
+                extra=describe_service(service),
+            )
             return
         if delivered is None:
-            log.info("as2.mdn_late: %s sent an MDN for what is settled already", service.address)
+            log.info(
+                "as2.mdn_late: %s sent an MDN for what is settled already",
+                service.address,
+                extra=describe_service(service),
+            )
             return
         soap_body = service.as2.soap_body if service.as2 is not None else ""
         verdict = await self._verdict(partnership, delivered, mdn, soap_body)
@@ -80,12 +89,19 @@ class MdnReceiver:
         return judge_mdn(mdn, sent)
 
     async def _settle(self, service: Service, delivered: Delivered, verdict: MdnVerdict, receipt: bytes) -> None:
+        if verdict.acknowledged or verdict.outcome is MdnOutcome.REJECTED:
+            self._partners.awaited.end(delivered.token)
         if verdict.acknowledged:
             await self._network.settle(make_receiver_caller(service), Settlement(tokens=(delivered.token,)), receipt)
         elif verdict.outcome is MdnOutcome.REJECTED:
             await self._network.fail(delivered, make_verdict_reason(verdict))
         else:
-            log.warning("as2.mdn_rejected: an MDN from %s does not count: %s", service.address, verdict.reason)
+            log.warning(
+                "as2.mdn_rejected: an MDN from %s does not count: %s",
+                service.address,
+                verdict.reason,
+                extra=describe_delivery(service, delivered),
+            )
 
 
 def _sent(partnership: Partnership, delivered: Delivered, soap_body: str) -> SentMessage:

@@ -40,6 +40,7 @@ from postroad.errors import Refused, Unavailable
 from postroad.flow.batching.post_interchange import build_interchange_step
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.error_location import locate_error
+from postroad.flow.log_fields import describe_service
 from postroad.flow.network import Network
 from postroad.flow.registries.batches import MemberJourney, PendingMember, raise_version
 from postroad.flow.registries.interchanges import InterchangeRegistry
@@ -105,7 +106,12 @@ class InterchangeAssembler:
         except Unavailable as trouble:
             if trouble.code != DAMAGED.code:
                 raise
-            log.error("batch.assembly_waiting: batch %s cannot be assembled: %s", batch.id, trouble)
+            log.error(
+                "batch.assembly_waiting: batch %s cannot be assembled: %s",
+                batch.id,
+                trouble,
+                extra={"batch": batch.id} | describe_service(service, trouble),
+            )
             after = await self._suspended(service, batch, DAMAGED)
         except Refused as refusal:
             after = await self._suspended(service, batch, refusal)
@@ -120,7 +126,10 @@ class InterchangeAssembler:
     async def _suspended(self, service: Service, batch: Batch, refusal: Refused) -> Batch | None:
         if isinstance(refusal.__cause__, Exception):
             log.error(
-                "batch.assembly_failed: batch %s cannot be assembled: %s", batch.id, locate_error(refusal.__cause__)
+                "batch.assembly_failed: batch %s cannot be assembled: %s",
+                batch.id,
+                locate_error(refusal.__cause__),
+                extra={"batch": batch.id} | describe_service(service, refusal),
             )
         why = f"{refusal.code}: {refusal.detail}"[:MAX_REASON]
         after = suspend_batch(batch, why, self._network.clock.now_us())

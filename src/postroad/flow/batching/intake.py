@@ -28,6 +28,7 @@ from postroad.core.routing.forward import Forward
 from postroad.errors import Refused, Unavailable
 from postroad.flow.batching.pending import TimedArrival
 from postroad.flow.concurrency.error_location import locate_error
+from postroad.flow.log_fields import describe_delivery
 from postroad.flow.network import Network
 from postroad.flow.stages.acknowledge import acknowledge
 from postroad.flow.stages.deliver import NO_LONGER_KEPT, load_bodies
@@ -85,6 +86,7 @@ class BatchIntake:
                 service.address,
                 queued.message.session,
                 locate_error(error),
+                extra=describe_delivery(service, queued.message, error),
             )
             return self._network.ending.fail(queued.number, make_reason(FAILED.code, detail=FAILED.text))
 
@@ -97,9 +99,16 @@ class BatchIntake:
                 service.address,
                 queued.message.session,
                 error,
+                extra=describe_delivery(service, queued.message, error),
             )
         except Refused as refusal:  # expired or answered meanwhile
-            log.info("batch.intake_refused: %s: session %s: %s", service.address, queued.message.session, refusal.code)
+            log.info(
+                "batch.intake_refused: %s: session %s: %s",
+                service.address,
+                queued.message.session,
+                refusal.code,
+                extra=describe_delivery(service, queued.message, refusal),
+            )
 
     async def _arrival(self, service: Service, batching: Batching, queued: Queued, body: bytes) -> TimedArrival | None:
         """Return the message as a batch arrival; None if it is passed on unbatched."""

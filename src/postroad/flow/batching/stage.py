@@ -20,6 +20,7 @@ from postroad.flow.batching.outcome_polling import RECHECK_S
 from postroad.flow.batching.send_port import MESSAGE_BYTES, SendPortWorker
 from postroad.flow.concurrency.error_location import locate_error
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.log_fields import describe_error
 from postroad.flow.network import Network
 from postroad.flow.registries.service_workers import ServiceWorkers
 from postroad.flow.stages.expire import is_always_leader
@@ -122,7 +123,12 @@ class Batcher:
                 self._network.batches.listen(self._gcid, None)
                 await self._port.rest()
         except PostroadError as error:
-            log.warning("batch.rest_failed: the batches of %s are left as after a crash: %s", self._gcid, error)
+            log.warning(
+                "batch.rest_failed: the batches of %s are left as after a crash: %s",
+                self._gcid,
+                error,
+                extra={"gcid": self._gcid} | describe_error(error),
+            )
         finally:
             self.ended.set()
 
@@ -138,10 +144,20 @@ class Batcher:
             try:
                 await self._round()
             except PostroadError as error:
-                log.warning("batch.waiting: the batcher %s waits a moment: %s", self._gcid, error)
+                log.warning(
+                    "batch.waiting: the batcher %s waits a moment: %s",
+                    self._gcid,
+                    error,
+                    extra={"gcid": self._gcid} | describe_error(error),
+                )
                 await self._wait_after_error()
             except Exception as error:
-                log.error("batch.failed: the batcher %s failed: %s", self._gcid, locate_error(error))
+                log.error(
+                    "batch.failed: the batcher %s failed: %s",
+                    self._gcid,
+                    locate_error(error),
+                    extra={"gcid": self._gcid},
+                )
                 await self._wait_after_error()
 
     async def _round(self) -> None:

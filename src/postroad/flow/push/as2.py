@@ -34,6 +34,7 @@ from postroad.core.model.directory import Push, PushAuthentication, Service
 from postroad.core.model.message import Delivered
 from postroad.core.model.reason import Reason
 from postroad.errors import Misconfigured, Refused
+from postroad.flow.log_fields import describe_service
 from postroad.flow.push.request import build_proven_request, build_trace_headers, build_webhook_id
 from postroad.flow.registries.as2_partners import As2Partners
 from postroad.flow.stages.mediate import HandedDelivery
@@ -110,7 +111,10 @@ class As2Pusher:
         )
         if answer.status is None or not 200 <= answer.status < 300:
             return answer
-        return await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+        judged = await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+        if judged.waits_s:
+            self._partners.awaited.begin(handed.delivered.token, self._clock.monotonic(), judged.waits_s)
+        return judged
 
     def _headers(self, push: Push, handed: HandedDelivery, built: BuiltMessage) -> dict[str, str]:
         headers = {name.lower(): value for name, value in built.headers} | build_trace_headers(handed.delivered)
@@ -173,6 +177,7 @@ def _answer_of(service: Service, verdict: MdnVerdict, taken: PushAnswer) -> Push
                 "as2.partner_warning: %s took an AS2 message and warns: %s",
                 service.address,
                 verdict.reason[:MAX_WARNING],
+                extra=describe_service(service),
             )
         return taken
     return PushAnswer(status=None, fault=make_verdict_reason(verdict), final=verdict.outcome is MdnOutcome.REJECTED)

@@ -29,6 +29,7 @@ from postroad.core.model.polling import Settlement
 from postroad.core.model.reason import Reason
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
+from postroad.flow.log_fields import describe_delivery, describe_service
 from postroad.flow.network import Network
 from postroad.flow.push.as2 import As2Pusher
 from postroad.flow.push.request import build_push_request
@@ -159,7 +160,10 @@ class PushAttempts:
             if not refusal.code.startswith(TOO_LATE):
                 return _refused_response(refusal)
             log.info(
-                "push.answer_late: session %s had come to its end when %s answered", delivered.session, service.address
+                "push.answer_late: session %s had come to its end when %s answered",
+                delivered.session,
+                service.address,
+                extra=describe_delivery(service, delivered, refusal),
             )
         return answer
 
@@ -205,7 +209,9 @@ class PushAttempts:
         except Refused:  # a concurrent change of the service takes precedence
             return
         self._disabled.value += 1
-        log.warning("push.disabled: pushes to %s are switched off: %s", service.address, reason)
+        log.warning(
+            "push.disabled: pushes to %s are switched off: %s", service.address, reason, extra=describe_service(service)
+        )
 
 
 async def _insisting(write: Callable[[], Awaitable[_Written]]) -> _Written:

@@ -24,6 +24,7 @@ from postroad.core.model.polling import Outcome, PollRequest, Settlement
 from postroad.core.model.push_pause import PushPause
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
+from postroad.flow.log_fields import describe_delivery, describe_service
 from postroad.flow.network import Network
 from postroad.flow.push.attempt import EndpointHealth, PushAttempts, make_receiver_caller
 from postroad.flow.push.attempt_counts import AttemptCounts
@@ -140,13 +141,28 @@ class Courier:
             try:
                 await self._round()
             except Refused as refusal:  # its own policy; a change of the profile brings another courier
-                log.warning("push.refused: %s cannot be pushed to: %s", self.service.address, refusal)
+                log.warning(
+                    "push.refused: %s cannot be pushed to: %s",
+                    self.service.address,
+                    refusal,
+                    extra=describe_service(self.service, refusal),
+                )
                 await self._wait.until(asyncio.sleep(MAX_SLEEP_S))
             except Unavailable as error:
-                log.warning("push.waiting: nothing can be pushed to %s now: %s", self.service.address, error)
+                log.warning(
+                    "push.waiting: nothing can be pushed to %s now: %s",
+                    self.service.address,
+                    error,
+                    extra=describe_service(self.service, error),
+                )
                 await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
-                log.error("push.failed: pushing to %s failed: %s", self.service.address, type(error).__name__)
+                log.error(
+                    "push.failed: pushing to %s failed: %s",
+                    self.service.address,
+                    type(error).__name__,
+                    extra=describe_service(self.service, error),
+                )
                 await self._wait.until(asyncio.sleep(RETRY_S))
 
     async def _round(self) -> None:
@@ -170,7 +186,12 @@ class Courier:
         try:
             await self._network.desk.hasten(self.service.gcid)
         except Unavailable as error:  # each of them is tried when its time comes
-            log.warning("push.retries_waiting: retries to %s wait for their time: %s", self.service.address, error)
+            log.warning(
+                "push.retries_waiting: retries to %s wait for their time: %s",
+                self.service.address,
+                error,
+                extra=describe_service(self.service, error),
+            )
         self._resumed.set()
 
     async def _begin_some(self) -> bool:
@@ -284,7 +305,11 @@ class Courier:
         if target.another:
             gone, left = ("backup", "main place") if target.is_backup else ("main place", "backup")
             log.warning(
-                "push.endpoint_gone: the %s of %s is gone (410): pushes go to its %s", gone, self.service.address, left
+                "push.endpoint_gone: the %s of %s is gone (410): pushes go to its %s",
+                gone,
+                self.service.address,
+                left,
+                extra=describe_service(self.service),
             )
 
     def _done(self, task: asyncio.Task[EndpointHealth]) -> None:
@@ -295,7 +320,10 @@ class Courier:
         push.lane.release(self.service.organization, 1)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error(
-                "push.left_to_lease: a push to %s was left to its lease: %s", self.service.address, type(error).__name__
+                "push.left_to_lease: a push to %s was left to its lease: %s",
+                self.service.address,
+                type(error).__name__,
+                extra=describe_delivery(self.service, push.delivered, error),
             )
 
     def _pause_s(self) -> float:
@@ -313,7 +341,12 @@ class Courier:
         try:
             await self._network.settle(make_receiver_caller(self.service), settlement)
         except Unavailable as error:
-            log.warning("push.all_left_to_lease: pushes to %s are left to their lease: %s", self.service.address, error)
+            log.warning(
+                "push.all_left_to_lease: pushes to %s are left to their lease: %s",
+                self.service.address,
+                error,
+                extra=describe_service(self.service, error),
+            )
 
 
 async def _any_done(under_way: dict[asyncio.Task[EndpointHealth], ActivePush]) -> None:

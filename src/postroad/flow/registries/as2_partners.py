@@ -13,9 +13,30 @@ from postroad.core.mediation.as2_partnerships import Partnership, partner_betwee
 from postroad.core.model.directory import Service
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Misconfigured, Refused
+from postroad.flow.log_fields import describe_service
 from postroad.ports import Secrets
 
 log = logging.getLogger(__name__)
+
+
+class AwaitedMdns:
+    """The messages for which a partner still owes an MDN, as far as this process has sent them."""
+
+    def __init__(self) -> None:
+        self._until: dict[str, float] = {}  # monotonic seconds, by token
+
+    def begin(self, token: str, now: float, waits_s: float) -> None:
+        self.count(now)
+        self._until[token] = now + waits_s
+
+    def end(self, token: str) -> None:
+        self._until.pop(token, None)
+
+    def count(self, now: float) -> int:
+        """Return how many are awaited; those that did not come in time are forgotten, since they are sent again."""
+        for token in [token for token, until in self._until.items() if until <= now]:
+            del self._until[token]
+        return len(self._until)
 
 
 class As2Partners:
@@ -23,6 +44,7 @@ class As2Partners:
 
     def __init__(self, secrets: Secrets, receipt_url: Callable[[Service], str]) -> None:
         self._secrets = secrets
+        self.awaited = AwaitedMdns()
         self._receipt_url = receipt_url  # where the partner behind a service posts asynchronous MDNs for what we send
 
     def of(self, service: Service) -> Partnership:
@@ -65,7 +87,12 @@ class As2Partners:
         try:
             return service, self.of(service)
         except Misconfigured as fault:
-            log.error("as2.partner_misconfigured: nothing can be received from %s: %s", service.address, fault)
+            log.error(
+                "as2.partner_misconfigured: nothing can be received from %s: %s",
+                service.address,
+                fault,
+                extra=describe_service(service),
+            )
             raise Refused(
                 "as2.unexpected-processing-error",
                 "The network's key is not available; try again later, and contact the operator",

@@ -81,5 +81,10 @@ class ModelRegistry:
         try:
             apply_changes(model, gcid, touched, directory)
         except Refused as refusal:
-            log.info("model.reopened: model %s is reopened: %s", gcid, refusal.code)
+            log.info(
+                "model.reopened: model %s is reopened: %s",
+                gcid,
+                refusal.code,
+                extra={"gcid": gcid, "code": refusal.code},
+            )
             del self._open[gcid]

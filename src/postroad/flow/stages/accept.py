@@ -59,6 +59,7 @@ from postroad.flow.stages.respond import RespondStage
 from postroad.flow.stages.routed_post import (
     RECIPIENT_STEPS,
     RoutedPost,
+    RoutingMetrics,
     add_search_keys,
     check_recipients,
     route_post,
@@ -92,7 +93,7 @@ class AcceptStage:
         self._heavy = heavy
         self._running: set[asyncio.Task[None]] = set()
         self._posts = plumbing.metrics.counters("posts_total")
-        self._route_seconds = plumbing.metrics.histogram("route_seconds")
+        self._routing = RoutingMetrics(plumbing.metrics)
 
     def post(self, caller: Caller, posting: Posting, answered: Answered) -> None:
         """Accept one post; ``answered`` is called once, immediately or when its entry is durable."""
@@ -138,7 +139,7 @@ class AcceptStage:
         began = self._clock.monotonic()
         try:
             found: Sequence[RoutedPost | Refused] = await self._heavy.run(sender.organization, route, size)
-            self._route_seconds.observe(self._clock.monotonic() - began)
+            self._routing.seconds.observe(self._clock.monotonic() - began)
         except Refused as refusal:
             found = [refusal] * len(postings)
         for place, (one, posting, routed) in enumerate(zip(admitted, postings, found, strict=True)):
@@ -267,15 +268,13 @@ class AcceptStage:
         session = ids.session(now_us, self._randomness.bytes(10))
         wire_size = posting.size if posting else size
         version = self._directory().version
+        self._routing.count_refusal(refusal)
         entry, body = build_refused_entry(
             caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version
         )
+        session = refusal.session or entry.session
         refusal = Refused(
-            refusal.code,
-            refusal.detail,
-            pointer=refusal.pointer,
-            session=refusal.session or entry.session,
-            retry_after_s=refusal.retry_after_s,
+            refusal.code, refusal.detail, pointer=refusal.pointer, session=session, retry_after_s=refusal.retry_after_s
         )
         try:
             step = JournalStep(entry, body, organization=caller.organization if caller else "")
@@ -284,7 +283,7 @@ class AcceptStage:
             answered(refusal)
 
     def _step(self, admitted: Admitted, posting: Posting, directory: Directory, routed: RoutedPost) -> PostStep:
-        copies, explanation, search_keys = self._full.refuse(routed, directory)
+        copies, explanation, search_keys, _ = self._full.refuse(self._routing.count(routed), directory)
         entry = entries.build_post(
             admitted,
             posting,

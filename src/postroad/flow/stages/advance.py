@@ -26,7 +26,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key
 from postroad.core.routing.budget import Budget
 from postroad.core.routing.conditions.message_subject import travelling_subject
-from postroad.core.routing.explain.explanation import pack_tried
+from postroad.core.routing.explain.explanation import ServiceTried, pack_tried
 from postroad.core.routing.layout import Route
 from postroad.core.routing.rules.dynamic_routing import apply_dynamic_rules
 from postroad.core.routing.rules.evaluation import RuleEvaluation
@@ -37,6 +37,7 @@ from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.end import EndStage
 from postroad.flow.stages.posting import Posting, decode_parts, decode_wrapper, describe_parts, encode_body
+from postroad.flow.stages.routed_post import RoutingMetrics
 from postroad.ports import Conflict, JournalStep
 
 REJECTED = "rejected"  # the status code with which a filter rejects a message
@@ -51,6 +52,7 @@ class NextHop(NamedTuple):
     parts: tuple[Part, ...]
     returned: tuple[ReturnedContext, ...]
     explanation: bytes
+    tried: tuple[ServiceTried, ...] = ()
 
 
 class AdvanceStage:
@@ -59,6 +61,7 @@ class AdvanceStage:
     def __init__(
         self, plumbing: Plumbing, ending: EndStage, already_answered: AlreadyAnswered, heavy: HeavyWork
     ) -> None:
+        self._routing = RoutingMetrics(plumbing.metrics)
         self._desk = plumbing.desk
         self._ending = ending
         self._already_answered = already_answered
@@ -89,6 +92,7 @@ class AdvanceStage:
         except Refused as refusal:  # the services added by dynamic rules are not valid
             await self._end(queued, _misrouted(refusal, queued, directory))
             return
+        self._routing.count_tried(onward.tried)
         key = answer_key(queued.number)
         wrapper = await self._wrapper(queued, parts)
         entry = replace(_entry(admitted, posting, queued, onward, key, directory), wrapper_bytes=len(wrapper))
@@ -179,7 +183,7 @@ def _onward(
     )
     route = apply_dynamic_rules(route, place, elaboration, sender)
     tried = tuple(elaboration.tried)
-    return NextHop(route, place, parts, returned, pack_tried(tried) if tried else b"")
+    return NextHop(route, place, parts, returned, pack_tried(tried) if tried else b"", tried)
 
 
 def _entry(

@@ -48,6 +48,7 @@ from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages import entries
 from postroad.flow.stages.lookup import DeliveryLookup
 from postroad.flow.stages.posting import decode_wrapper, encode_body
+from postroad.flow.stages.routed_post import RoutingMetrics
 from postroad.ports import Committed, Conflict, JournalStep, StepOutcome
 
 TOGETHER = 250  # entries submitted at a time: an interchange may have a million documents
@@ -70,6 +71,7 @@ class ForwardStage:
     """Makes forwards durable, each at most once."""
 
     def __init__(self, plumbing: Plumbing, lookup: DeliveryLookup, due: DueTimes, heavy: HeavyWork) -> None:
+        self._routing = RoutingMetrics(plumbing.metrics)
         self._desk, self._clock = plumbing.desk, plumbing.clock
         self._directory, self._randomness = plumbing.directory, plumbing.randomness
         self._lookup = lookup
@@ -179,6 +181,7 @@ class ForwardStage:
         (copies, tried), search_keys = await self._heavy.route(
             goes.admitted.sender.organization, lambda at_once: _routed(goes, receivers, directory, at_once)
         )
+        self._routing.count_tried(tried)
         explanation = pack_tried(tried) if tried else b""
         session = ids.session(goes.admitted.at_us, self._randomness.bytes(10))
         keys = derive_forward_keys(sent, name, goes.parts, first, directory)

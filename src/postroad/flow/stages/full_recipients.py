@@ -9,6 +9,7 @@ that are being stored at the moment.
 from __future__ import annotations
 
 import asyncio
+import logging
 from contextlib import suppress
 
 from postroad.core.model.directory import Service
@@ -18,6 +19,8 @@ from postroad.core.routing.itinerary import NoRoute, Routed
 from postroad.errors import Refused, Unavailable
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.routed_post import RoutedPost
+
+log = logging.getLogger(__name__)
 
 CODE = "recipient.full"
 RETRY_AFTER_S = 5
@@ -83,6 +86,9 @@ class FullRecipients:
                     await self._seems_full.wait()
             self._seems_full.clear()
             began = self._clock.monotonic()
-            with suppress(Unavailable):  # the previous numbers stay valid
-                await self._desk.count_waiting()
+            try:
+                with suppress(Unavailable):  # the previous numbers stay valid
+                    await self._desk.count_waiting()
+            except Exception:
+                log.exception("recipients.not_counted: waiting deliveries could not be counted; trying again")
             await asyncio.sleep(max(SOON_S, COUNTED_SHARE * (self._clock.monotonic() - began)))

@@ -47,8 +47,12 @@ class PostPace:
     async def run(self) -> None:
         """Measure until cancelled."""
         while True:
-            with suppress(Unavailable):
-                await self.measure()
+            try:
+                with suppress(Unavailable):
+                    await self.measure()
+            except Exception:
+                self.delay_s = 0.0  # not known; posts are not delayed for an error
+                log.exception("index.lag_unknown: how far the index is behind could not be measured; trying again")
             await asyncio.sleep(MEASURE_EVERY_S)
 
 

@@ -39,6 +39,7 @@ from postroad.flow.stages.posting import (
     load_post,
     replay_result,
 )
+from postroad.flow.stages.routed_post import RoutingMetrics
 from postroad.ports import Conflict, JournalStep
 
 NO_RETURN = "The response had no valid route back"
@@ -60,6 +61,7 @@ class RespondStage:
         cancelling: CancelStage,
         heavy: HeavyWork,
     ) -> None:
+        self._routing = RoutingMetrics(plumbing.metrics)
         self._desk, self._journal, self._randomness = plumbing.desk, plumbing.journal, plumbing.randomness
         self._lookup = lookup
         self._pseudonyms = pseudonyms
@@ -129,6 +131,7 @@ class RespondStage:
         if requester is None:
             raise Refused("recipient.unknown", "The requesting service no longer exists")
         way = await self._way_back(admitted, queued, requester, directory)
+        self._routing.count_tried(way.tried)
         explanation = pack_tried(way.tried) if way.tried else b""
         keys = await self._heavy.route(
             admitted.sender.organization,

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 from postroad.core.admission.admit import Admitted
+from postroad.core.metrics.registry import Metrics
 from postroad.core.model.message import Message
 from postroad.core.model.route import Copy
 from postroad.core.model.snapshot import Directory
 from postroad.core.routing.budget import TooMuchAtOnce
-from postroad.core.routing.explain.explanation import pack_tried
-from postroad.core.routing.itinerary import Routed, itineraries
+from postroad.core.routing.explain.explanation import ServiceTried, pack_tried
+from postroad.core.routing.itinerary import NoRoute, Routed, itineraries
 from postroad.core.routing.search_keys import Keys, PostedSubject, collect_search_keys
 from postroad.errors import Refused
 from postroad.flow.stages.posting import Posting
@@ -24,6 +26,31 @@ class RoutedPost(NamedTuple):
     copies: tuple[Copy, ...]
     explanation: bytes
     keys: Keys
+    rules: int = 0  # that were tried
+
+
+class RoutingMetrics:
+    """Counts the rules that were tried, and measures routing in threads; used on the event loop only."""
+
+    def __init__(self, metrics: Metrics) -> None:
+        self.seconds = metrics.histogram("route_seconds")
+        self._rules = metrics.counter("rules_tried_total")
+
+    def count(self, routed: RoutedPost) -> RoutedPost:
+        self._rules.value += routed.rules
+        return routed
+
+    def count_tried(self, tried: Sequence[ServiceTried]) -> None:
+        self._rules.value += count_rules(tried)
+
+    def count_refusal(self, refusal: Refused) -> None:
+        """Count the rules of a post that could not be routed."""
+        if isinstance(refusal, NoRoute):
+            self.count_tried(refusal.routed.tried)
+
+
+def count_rules(tried: Sequence[ServiceTried]) -> int:
+    return sum([len(one.rules) for one in tried])
 
 
 def check_recipients(message: Message, at_once: int | None) -> None:
@@ -42,7 +69,8 @@ def route_post(admitted: Admitted, posting: Posting, directory: Directory, at_on
 def add_search_keys(admitted: Admitted, directory: Directory, routed: Routed, subject: PostedSubject) -> RoutedPost:
     copies, tried = routed
     explanation = pack_tried(tried) if tried else b""
-    return RoutedPost(copies, explanation, collect_search_keys(admitted.sender, copies, directory, subject))
+    keys = collect_search_keys(admitted.sender, copies, directory, subject)
+    return RoutedPost(copies, explanation, keys, count_rules(tried) if tried else 0)
 
 
 def try_route_post(admitted: Admitted, posting: Posting, directory: Directory) -> RoutedPost | Refused:

@@ -1,8 +1,9 @@
 """The recent entries that created deliveries, each with the entries about its deliveries.
 
 Rules: memory is bounded; the oldest entries are dropped, and read from the journal again when they are needed. An entry
-that was read again is marked, because earlier entries about its deliveries are missing. Most posts are never exported:
-they are kept undecoded, and the entries about their deliveries are sorted only when one of them is needed.
+that was read again is marked, because earlier entries about its deliveries are missing; so is one of a delivery about which
+there were more entries than a span shows. Most posts are never exported: they are kept undecoded, and the entries about
+their deliveries are sorted only when one of them is needed, or when there are far more of them than of posts.
 """
 
 from __future__ import annotations
@@ -20,13 +21,13 @@ from postroad.core.model.journal import (
     MessagePosted,
     decode,
 )
-from postroad.core.telemetry.spans import NumberedEntry, StopEntry, TracedStop
+from postroad.core.telemetry.spans import MAX_EVENTS, NumberedEntry, StopEntry, TracedStop
 from postroad.core.telemetry.unsampled_post import read_post_time
 from postroad.flow.followers import FollowedJournal
 
 MAX_WEIGHT = 60_000  # entries and events; about 60 MB
 WEIGHT_BYTES = 512  # of an undecoded entry, for each of its weight
-
+MAX_UNSORTED = 16  # entries about the deliveries of undecoded posts, for each record
 
 CREATING = frozenset({MessagePosted, InvocationReturned, DeliveryResent})
 FREQUENT = frozenset({DeliveriesAcknowledged, DeliveriesLeased})
@@ -47,18 +48,23 @@ class StopRecord:
 class RecentRecords:
     """Records by entry number, the oldest first."""
 
-    def __init__(self, journal: FollowedJournal | None, max_weight: int = MAX_WEIGHT) -> None:
+    def __init__(
+        self, journal: FollowedJournal | None, max_weight: int = MAX_WEIGHT, max_events: int = MAX_EVENTS
+    ) -> None:
         self._journal = journal
+        self._max_events = max_events  # of one delivery, the latest
         self._records: OrderedDict[int, StopRecord | bytes] = OrderedDict()  # bytes: an undecoded post
         self._unsorted: deque[tuple[int, Entry, Sequence[int]]] = deque()  # entries about deliveries of undecoded posts
+        self._unsorted_weight = 0  # of those, a part of the whole
         self._events: dict[int, Events] = {}  # those that were sorted, by the number of the post
+        self._cut: set[int] = set()  # undecoded posts of which some of these were dropped
         self._max_weight = max_weight
         self._weight = 0
 
     @classmethod
     def of(cls, entries: Mapping[int, Entry]) -> RecentRecords:
         """Return complete records of a whole transaction."""
-        records = cls(None, 1 << 62)
+        records = cls(None, 1 << 62, 1 << 62)
         for seq, entry in sorted(entries.items()):
             records.read(seq, entry)
         return records
@@ -90,11 +96,14 @@ class RecentRecords:
             record = self._records.get(delivery_entry(number))
             if type(record) is bytes:
                 is_kept = True
-            elif record is not None:
-                self._note(record.events, number, seq, entry)  # type: ignore[union-attr]
+            elif record is not None and not self._note(record.events, number, seq, entry):  # type: ignore[union-attr]
+                record.is_complete = False  # type: ignore[union-attr]
         if is_kept:
             self._unsorted.append((seq, entry, numbers))
+            self._unsorted_weight += len(numbers)
             self._weight += len(numbers)
+        if self._weight > self._max_weight:
+            self._drop_oldest()
 
     def known(self, seq: int) -> StopRecord | None:
         record = self._records.get(seq)
@@ -118,13 +127,33 @@ class RecentRecords:
         self._drop_oldest()
 
     def _drop_oldest(self) -> None:
+        if self._weight > self._max_weight and self._unsorted_weight > MAX_UNSORTED * len(self._records):
+            self._sort()  # of each delivery, the latest are kept
         while self._weight > self._max_weight and len(self._records) > 1:
             seq, dropped = self._records.popitem(last=False)
-            events = self._events.pop(seq, {}) if isinstance(dropped, bytes) else dropped.events
-            self._weight -= _weight_of(dropped) + sum(map(len, events.values()))
+            self._weight -= _weight_of(dropped)
+            self._drop_events(seq, dropped)
             oldest = next(iter(self._records))
             while self._unsorted and self._unsorted[0][0] < oldest:
-                self._weight -= len(self._unsorted.popleft()[2])
+                self._take_unsorted()
+        if self._weight > self._max_weight:
+            self._strip_last()
+
+    def _drop_events(self, seq: int, record: StopRecord | bytes) -> None:
+        events = self._events.pop(seq, {}) if isinstance(record, bytes) else record.events
+        self._weight -= sum(map(len, events.values()))
+        self._cut.discard(seq)
+
+    def _strip_last(self) -> None:
+        """Drop what is known about the deliveries of the only record, which may be needed at once and is kept."""
+        while self._unsorted:
+            self._take_unsorted()
+        for seq, record in self._records.items():
+            self._drop_events(seq, record)
+            if isinstance(record, StopRecord):
+                record.events, record.is_complete = {}, False
+            else:
+                self._cut.add(seq)
 
     def _decode(self, seq: int, facts: bytes) -> StopRecord:
         """Replace an undecoded post by its record."""
@@ -132,25 +161,40 @@ class RecentRecords:
         if not isinstance(entry, MessagePosted):
             raise TypeError("only posts are kept undecoded")
         self._sort()
-        record = self._records[seq] = StopRecord(entry, is_complete=True)
+        record = self._records[seq] = StopRecord(entry, is_complete=seq not in self._cut)
         record.events = self._events.pop(seq, {})
+        self._cut.discard(seq)
         self._weight += _weight_of(record) - _weight_of(facts)
         return record
 
     def _sort(self) -> None:
         """Sort the entries about deliveries of undecoded posts by the posts."""
         while self._unsorted:
-            seq, entry, numbers = self._unsorted.popleft()
-            self._weight -= len(numbers)
+            seq, entry, numbers = self._take_unsorted()
             for number in numbers:
-                if type(self._records.get(delivery_entry(number))) is bytes:
-                    self._note(self._events.setdefault(delivery_entry(number), {}), number, seq, entry)
+                post = delivery_entry(number)
+                if type(self._records.get(post)) is not bytes:
+                    continue
+                if not self._note(self._events.setdefault(post, {}), number, seq, entry):
+                    self._cut.add(post)
 
-    def _note(self, events: Events, number: int, seq: int, entry: Entry) -> None:
+    def _take_unsorted(self) -> tuple[int, Entry, Sequence[int]]:
+        taken = self._unsorted.popleft()
+        self._unsorted_weight -= len(taken[2])
+        self._weight -= len(taken[2])
+        return taken
+
+    def _note(self, events: Events, number: int, seq: int, entry: Entry) -> bool:
+        """Add an entry about a delivery; False if an earlier one was dropped for it."""
         known = events.setdefault(number & 0xFFFF, [])
-        if not known or known[-1][0] < seq:  # else it was handled before
-            known.append((seq, entry))
-            self._weight += 1
+        if known and known[-1][0] >= seq:  # it was handled before
+            return True
+        known.append((seq, entry))
+        if len(known) > self._max_events:
+            del known[0]
+            return False
+        self._weight += 1
+        return True
 
 
 def _weight_of(record: StopRecord | bytes) -> int:

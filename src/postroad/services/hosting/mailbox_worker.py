@@ -55,12 +55,18 @@ class MailboxWorker:
                 await self._take()
             except (Refused, Unavailable) as error:
                 log.warning(
-                    "hosted.mailbox_unreadable: the mailbox of hosted service %s cannot be read: %s", self._gcid, error
+                    "hosted.mailbox_unreadable: the mailbox of hosted service %s cannot be read: %s",
+                    self._gcid,
+                    error,
+                    extra={"gcid": self._gcid},
                 )
                 await self._wait.until(asyncio.sleep(RETRY_S))
             except Exception as error:
                 log.error(
-                    "hosted.worker_failed: attending to hosted service %s failed: %s", self._gcid, type(error).__name__
+                    "hosted.worker_failed: attending to hosted service %s failed: %s",
+                    self._gcid,
+                    type(error).__name__,
+                    extra={"gcid": self._gcid},
                 )
                 await self._wait.until(asyncio.sleep(RETRY_S))
 
@@ -94,6 +100,7 @@ class MailboxWorker:
                 "hosted.delivery_left_to_lease: a delivery of hosted service %s was left to its lease: %s",
                 self._gcid,
                 type(error).__name__,
+                extra={"gcid": self._gcid},
             )
 
     async def _give_back(self, delivered: Delivered) -> None:

@@ -22,6 +22,7 @@ from postroad.flow.administration.provisioning_changes import ProvisioningChange
 from postroad.flow.concurrency.error_location import locate_error
 from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
 from postroad.flow.concurrency.trial_limit import set_trial_organization
+from postroad.flow.log_fields import describe_delivery
 from postroad.flow.network import Network
 from postroad.flow.stages.forward import FORM
 from postroad.services.catalogue import CATALOGUE
@@ -76,6 +77,7 @@ class DeliveryRunner:
                 service.address,
                 delivered.session,
                 str(error) or "out of time",
+                extra=describe_delivery(service, delivered, error),
             )
             await self.give_back(service, delivered)
         except Refused as refusal:  # expired or answered meanwhile
@@ -84,6 +86,7 @@ class DeliveryRunner:
                 service.address,
                 delivered.session,
                 refusal.code,
+                extra=describe_delivery(service, delivered, refusal),
             )
         finally:
             position.leave()
@@ -100,7 +103,11 @@ class DeliveryRunner:
             await self._network.settle(Caller.inside(service), settlement)
         except Unavailable as error:
             log.warning(
-                "hosted.left_to_lease: %s leaves session %s to its lease: %s", service.address, delivered.session, error
+                "hosted.left_to_lease: %s leaves session %s to its lease: %s",
+                service.address,
+                delivered.session,
+                error,
+                extra=describe_delivery(service, delivered, error),
             )
 
     async def _worked(self, service: Service, delivered: Delivered) -> ServiceResult:
@@ -114,7 +121,11 @@ class DeliveryRunner:
             raise
         except Exception as error:
             log.error(
-                "hosted.failed: %s failed on session %s: %s", service.address, delivered.session, locate_error(error)
+                "hosted.failed: %s failed on session %s: %s",
+                service.address,
+                delivered.session,
+                locate_error(error),
+                extra=describe_delivery(service, delivered, error),
             )
             return ServiceResult(
                 status=Status("service.failed", f"{service.address} failed on this message; its owner is notified")
@@ -158,7 +169,11 @@ class DeliveryRunner:
                 return
             if returned.status is not None:
                 log.info(
-                    "hosted.ended: %s: session %s ended as %s", service.address, delivered.session, returned.status.code
+                    "hosted.ended: %s: session %s ended as %s",
+                    service.address,
+                    delivered.session,
+                    returned.status.code,
+                    extra=describe_delivery(service, delivered) | {"code": returned.status.code},
                 )
             await self._network.settle(Caller.inside(service), Settlement(tokens=(delivered.token,)))
             return

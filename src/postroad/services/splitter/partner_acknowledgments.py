@@ -17,6 +17,7 @@ from postroad.core.interchange.model import InterchangeFault, Split
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered
 from postroad.errors import Refused
+from postroad.flow.log_fields import describe_delivery
 from postroad.flow.stages.partner_acknowledgments import AcknowledgmentToSend, ReceivedAcknowledgments
 from postroad.services.service import Tools
 
@@ -71,6 +72,7 @@ class SplitterPartner:
                     self._tools.service.address,
                     self._message.session,
                     refusal,
+                    extra=describe_delivery(self._tools.service, self._message, refusal),
                 )
                 unwritten.append(
                     f"the acknowledgment of interchange {found.reference} cannot be written: {refusal.detail}"

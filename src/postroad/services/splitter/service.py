@@ -19,6 +19,7 @@ from postroad.core.interchange.standard import StandardCatalogue
 from postroad.core.model.batch_policy import Splitting
 from postroad.core.model.message import Delivered, MessageType, Part, Property, PropertyType, Status
 from postroad.errors import Refused
+from postroad.flow.log_fields import describe_delivery
 from postroad.flow.stages.forward import ForwardResult
 from postroad.services.hosting.off_loop import run_off_loop
 from postroad.services.service import ServiceResult, Tools
@@ -79,6 +80,7 @@ class SplitterService:
             tools.service.address,
             onward.copies,
             returned.message.session,
+            extra=describe_delivery(tools.service, returned.message),
         )
         counted = Property(DOCUMENTS, str(onward.copies), PropertyType.NUMBER)
         if not unsent:

@@ -5,8 +5,11 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
+import pytest
+
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveriesLeased
+from postroad.flow.entry_counts import EntryCounts
 from postroad.ports import Committed, JournalStep, StepOutcome
 from postroad.testing.random_journals.journals import make_plain_posts
 
@@ -51,3 +54,16 @@ async def test_an_acknowledgement_against_which_something_may_stand_waits_its_tu
     [post] = [JournalStep(post, LARGE) for post in make_plain_posts(1, services=1)]
     end = acknowledgement(1, keys=(17,))
     assert await groups_of([post, end]) == [[post], [end]]
+
+
+async def test_a_group_that_cannot_be_counted_is_answered_and_the_next_one_is_committed(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def fail(counts: EntryCounts, steps: object, outcomes: object) -> None:
+        raise ValueError("a label that does not exist")
+
+    monkeypatch.setattr(EntryCounts, "count", fail)
+    steps = [JournalStep(post, LARGE) for post in make_plain_posts(2, services=1)]
+    async with asyncio.timeout(60):
+        assert await groups_of(steps) == [[steps[0]], [steps[1]]]
+    assert "journal.not_counted" in caplog.text

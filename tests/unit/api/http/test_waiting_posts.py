@@ -103,6 +103,16 @@ def test_every_pipelined_post_is_answered_in_order(served: Served, load: Load) -
         wire.send(b"".join(posts) + request("/ack", b"last"))
         assert [wire.read().code for _ in posts] == ["network.busy"] * 40
         assert wire.read().body == b"last"
+    assert load.metrics.value("posts_total", "unavailable", "other") == 40
+    assert load.metrics.value("http_requests_total", "api", "5xx") == 40
+
+
+def test_every_pipelined_post_is_refused_in_its_own_format(served: Served, load: Load) -> None:
+    fall_behind(served, load)
+    with Wire(served.port) as wire:
+        paths = ["/post", "/soap", "/soap", "/post", "/post", "/soap"]
+        wire.send(b"".join(request(path, b"<post/>") for path in paths))
+        assert [wire.read().path for _ in paths] == paths
 
 
 def test_what_is_wrong_behind_a_waiting_post_gets_its_own_code(served: Served, load: Load) -> None:
@@ -158,6 +168,25 @@ def test_above_the_memory_watermark_posts_wait_and_are_then_refused(served: Serv
         answer = wire.read()
         assert (answer.status, answer.code) == (503, "network.busy")
         assert "retry-after" in answer.headers
+    assert load.metrics.value("posts_total", "unavailable", "other") == 1
+    assert load.metrics.value("post_refusals_total", "network.busy") == 1
+    assert load.metrics.value("http_requests_total", "api", "5xx") == 1
+
+
+def test_a_request_that_is_no_post_is_not_counted_as_one(served: Served, load: Load) -> None:
+    served.call(lambda: served.server.front.capacity.hold(1 << 40))
+    with Wire(served.port) as wire:
+        wire.send(request("/soap", b"<ack>1</ack>"))
+        assert wire.read().code == "network.busy"
+    assert load.metrics.value("posts_total", "unavailable", "other") == 0
+    assert load.metrics.value("http_requests_total", "api", "5xx") == 1
+
+
+def test_a_head_that_cannot_be_read_is_not_counted_under_the_route_before_it(served: Served, load: Load) -> None:
+    with Wire(served.port) as wire:
+        wire.send(request("/post", b"one") + b"BREW /pot HTTP/1.1\r\nHost: x\r\n\r\n")
+        assert [wire.read().status for _ in range(2)] == [200, 501]
+    assert load.metrics.value("http_requests_total", "api", "5xx") == 0
 
 
 def test_below_the_memory_watermark_waiting_posts_continue(load: Load) -> None:

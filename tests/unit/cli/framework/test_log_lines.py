@@ -6,6 +6,7 @@ import io
 import json
 import logging
 import sys
+import weakref
 from pathlib import Path
 
 from postroad.cli.framework.operator_log import JsonLines, OperatorLog
@@ -88,3 +89,29 @@ def test_the_count_is_a_field_in_json() -> None:
 def test_systemd_gets_priorities() -> None:
     records = [(1.0, level, f"a.b: {level}") for level in (logging.INFO, logging.WARNING, logging.ERROR)]
     assert log_of(*records, with_priorities=True) == ["<6>a.b: 20", "<4>a.b: 30", "<3>a.b: 40"]
+
+
+def test_a_remembered_line_keeps_nothing_that_it_was_made_of() -> None:
+    class Body:
+        pass
+
+    def fail(body: Body) -> None:
+        raise ValueError("wrong")
+
+    stream = io.StringIO()
+    lines = OperatorLog(stream)
+    lines.setFormatter(logging.Formatter("%(message)s"))
+    body = Body()
+    is_kept = weakref.ref(body)
+    try:
+        fail(body)
+    except ValueError:
+        lines.handle(logging.LogRecord("postroad", logging.ERROR, __file__, 1, "a.b: %s %%", (body,), sys.exc_info()))
+    text = f"a.b: {body} %"
+    del body
+    assert is_kept() is None
+    lines.handle(logging.LogRecord("postroad", logging.ERROR, __file__, 1, text.replace("%", "%%"), (), None))
+    lines.handle(logging.makeLogRecord({"name": "postroad", "levelname": "ERROR", "msg": text}))
+    lines.close()
+    assert stream.getvalue().splitlines()[-1] == f"{text} (repeated: 1)"
+    assert "ValueError: wrong" in stream.getvalue()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from postroad.core.metrics.registry import Metrics
 from postroad.errors import Refused
 from postroad.flow.access import registration_limit
 from postroad.flow.access.registration_limit import DAY_S, RegistrationLimit
@@ -16,8 +17,8 @@ pytestmark = pytest.mark.req("Z6", "N1")
 HOME, ELSEWHERE = "192.0.2.1", "192.0.2.2"
 
 
-def made(watch: Watch, per_day: int = 0) -> RegistrationLimit:
-    return RegistrationLimit(watch, Throttle(watch), KeyedSemaphore(), per_day)
+def made(watch: Watch, per_day: int = 0, metrics: Metrics | None = None) -> RegistrationLimit:
+    return RegistrationLimit(watch, Throttle(watch), KeyedSemaphore(), metrics or Metrics(), per_day)
 
 
 async def asked(registers: RegistrationLimit, peer: str = HOME, *, code: str = "") -> Refused | None:
@@ -45,12 +46,14 @@ async def test_probing_for_registered_addresses_is_slowed_down() -> None:
 
 async def test_from_one_address_come_so_many_organizations_a_day() -> None:
     watch = Watch()
-    registers = made(watch, per_day=2)
+    metrics = Metrics()
+    registers = made(watch, per_day=2, metrics=metrics)
     assert [await asked(registers) for _ in range(2)] == [None, None]
     watch.now += 60
     refusal = await asked(registers)
     assert refusal is not None
     assert (refusal.code, refusal.retry_after_s) == ("rate.exceeded", DAY_S - 60)
+    assert metrics.value("rate_limited_total", "registration") == 1
     assert await asked(registers, ELSEWHERE) is None
     watch.now += DAY_S - 60
     assert await asked(registers) is None

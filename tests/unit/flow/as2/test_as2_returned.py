@@ -29,6 +29,7 @@ from tests.samples.as2_scenario import (
 )
 from tests.samples.cms_people import partner, stranger
 from tests.unit.flow.push.test_as2_push import by_nobody
+from tests.waiting import eventually_async
 
 
 @pytest.fixture
@@ -50,6 +51,16 @@ async def sent(at: As2Scenario, **more: Any) -> tuple[str, PushRequest]:
 
 async def returned(at: As2Scenario, mdn: BuiltMdn) -> None:
     assert await at.take_wire(mdn.headers, mdn.body) is None
+
+
+async def test_receipts_that_are_owed_are_counted_until_they_come_or_are_late(at: As2Scenario) -> None:
+    awaited, clock = at.partners.awaited, at.clock
+    _, first = await sent(at)
+    await sent(at, handle="another")
+    await eventually_async(lambda: awaited.count(clock.monotonic()) == 2)
+    await returned(at, build_partner_mdn(first))
+    assert awaited.count(clock.monotonic()) == 1
+    assert awaited.count(clock.monotonic() + 600.0) == 0
 
 
 @pytest.mark.req("T7")

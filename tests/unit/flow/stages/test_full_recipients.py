@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 
 import pytest
 
 from postroad.core.model.directory import ServiceLimits
 from postroad.core.model.message import MessageType
+from postroad.flow.stages import full_recipients
 from postroad.flow.stages.full_recipients import RETRY_AFTER_S
 from postroad.testing import Scenario
+from tests.waiting import eventually_async
 
 BUYER, SUPPLY, BANK = "MyBiz/Purchasing", "Acme/Supply", "Bank/Desk"
 
@@ -67,3 +70,24 @@ async def test_a_response_to_a_full_service_is_delivered(scenario: Scenario) -> 
     await scenario.post(BUYER, SUPPLY, type=MessageType.REQUEST)
     await scenario.respond(await scenario.receive(SUPPLY))
     assert len(await scenario.take(BUYER)) == 2
+
+
+async def test_an_error_does_not_end_the_counting(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    failures = 0
+
+    async def fail() -> None:
+        nonlocal failures
+        failures += 1
+        raise ValueError("a row that cannot be read")
+
+    monkeypatch.setattr(scenario.network.desk, "count_waiting", fail)
+    monkeypatch.setattr(full_recipients, "SOON_S", 0.0)
+    running = asyncio.get_running_loop().create_task(scenario.network.full_recipients.run(0.0))
+    try:
+        await eventually_async(lambda: failures > 1)
+        assert "recipients.not_counted" in caplog.text
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

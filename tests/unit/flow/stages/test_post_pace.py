@@ -9,6 +9,7 @@ import pytest
 
 from postroad.core.admission.index_lag import LONGEST_DELAY_S, TOLERATED_S
 from postroad.core.model.message import Message, Recipient
+from postroad.flow.stages import post_pace
 from postroad.flow.stages.post_pace import PostPace
 from postroad.flow.stages.posting import Answer, Posting
 from postroad.testing import Scenario
@@ -67,3 +68,26 @@ async def test_a_call_with_many_messages_is_delayed_by_their_number(
     scenario.network.submit_many(scenario.caller(BUYER), postings, lambda place, answer: answers.append(answer))
     await eventually_async(lambda: len(answers) == 20)
     assert loop.time() - began >= 0.9 * pace.delay_of(20)
+
+
+async def test_an_error_does_not_end_the_measuring_or_keep_the_delay(
+    scenario: Scenario, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    pace = await fall_behind(scenario, monkeypatch)
+    failures = 0
+
+    async def fail() -> object:
+        nonlocal failures
+        failures += 1
+        raise ValueError("a row that cannot be read")
+
+    monkeypatch.setattr(scenario.network.index, "position", fail)
+    monkeypatch.setattr(post_pace, "MEASURE_EVERY_S", 0.0)
+    running = asyncio.get_running_loop().create_task(pace.run())
+    try:
+        await eventually_async(lambda: failures > 1)
+        assert pace.delay_s == 0.0
+        assert "index.lag_unknown" in caplog.text
+    finally:
+        running.cancel()
+        await asyncio.gather(running, return_exceptions=True)

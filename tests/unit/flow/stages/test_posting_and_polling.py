@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
+from functools import partial
 from typing import Any
 
 import pytest
@@ -431,3 +432,16 @@ async def test_an_answer_that_leaves_documents_as_they_were_needs_them(
         assert (await scenario.refusal(scenario.respond(delivered))).code == "body.dropped"
     await scenario.respond(delivered)
     assert [message.parts for message in await scenario.poll(SUPPLY)] == [(ORDER,)]
+
+
+async def test_the_rules_that_were_tried_are_counted(scenario: Scenario) -> None:
+    tried = partial(scenario.network.metrics.value, "rules_tried_total")
+    await scenario.post(BUYER, SUPPLY)
+    assert tried() == 0
+    for _ in range(2):
+        await scenario.rule(SUPPLY, {"addService": XSLT}, role="recipient")
+    await scenario.post(BUYER, SUPPLY)
+    assert tried() == 2
+    await scenario.rule(SUPPLY, {"addService": "Acme/Missing"}, role="recipient")
+    await scenario.refusal(scenario.post(BUYER, SUPPLY))
+    assert tried() == 5

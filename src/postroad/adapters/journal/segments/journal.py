@@ -116,10 +116,15 @@ class SegmentJournal:
             if self._end + needed_bytes > self._segment.size:
                 await self._roll_over(needed_bytes, reserve=reserve)
             appended, end = self._write(records)
-        except BaseException:
+        except BaseException as error:
+            self._space.note_failure(error)
             self._be_idle()
             raise
         return await self._made_durable(appended, end)
+
+    def require_writable(self) -> None:
+        """Raise Unavailable if the journal cannot be written now: the disk is nearly full, or a write has just failed."""
+        self._space.require_writable()
 
     async def read(self, after_seq: int, limit_bytes: int = 4 << 20) -> JournalBatch:
         return self.read_sync(after_seq, limit_bytes)

@@ -15,6 +15,7 @@ from postroad.adapters.journal.segments.settings import SegmentSettings
 from postroad.errors import Unavailable
 
 CHECK_EVERY_S = 0.1
+FAILED_S = 30.0  # for which a failed write counts; then work may be sent here again, to find out
 RETRY_AFTER_S = 30
 FULL_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
 
@@ -31,6 +32,8 @@ class FreeSpace:
         self._monotonic = monotonic
         self._next_check_s = float("-inf")
         self._shortage = ""
+        self._failure: Unavailable | None = None  # of the last write
+        self._failed_until_s = 0.0
 
     def require(self) -> None:
         """Raise Unavailable if less space than the watermark is free."""
@@ -40,6 +43,20 @@ class FreeSpace:
             self._shortage = self._look()
         if self._shortage:
             raise Unavailable("storage.full", self._shortage, retry_after_s=RETRY_AFTER_S)
+
+    def note_failure(self, error: BaseException) -> None:
+        """Note that a group could not be written, though there seemed to be space."""
+        if isinstance(error, Unavailable) and not self._shortage:
+            self._failure, self._failed_until_s = error, self._monotonic() + FAILED_S
+
+    def require_writable(self) -> None:
+        """Raise Unavailable if a write would be refused now, or if one failed a short time ago."""
+        try:
+            self.require()
+        except OSError as error:
+            raise to_unavailable(error) from error
+        if self._failure is not None and self._monotonic() < self._failed_until_s:
+            raise self._failure.with_traceback(None)
 
     def measure(self) -> tuple[int, int]:
         """Return the free bytes, and how many must stay free."""

@@ -128,7 +128,12 @@ class LocalQueues:
             if not future.done():
                 future.set_result(outcome)
 
-        entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple([queued.number for queued in leased]))
+        entry = DeliveriesLeased(
+            at_us=self._clock.now_us(),
+            by=mailbox,
+            lease_s=lease_s,
+            deliveries=tuple([queued.number for queued in leased]),
+        )
         self._group.submit(JournalStep(entry, reserve=True), done)
         outcome = await future
         if isinstance(outcome, Unavailable):
@@ -210,7 +215,9 @@ class LocalQueues:
         """End deliveries, except those that another step has ended in the meantime."""
         while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
             text, why = reason_text(reason), stored_reason(reason)
-            entry = DeliveriesEnded(self._clock.now_us(), "network", state, text, numbers, why=why)
+            entry = DeliveriesEnded(
+                at_us=self._clock.now_us(), by="network", state=state, reason=text, deliveries=numbers, why=why
+            )
             outcome = await self._group.commit(JournalStep(entry, reserve=True, waiting=numbers))
             if isinstance(outcome, Unavailable):
                 raise outcome

@@ -49,7 +49,7 @@ async def try_now(network: Network, caller: Caller, named: str) -> tuple[Service
         )
     if service.delivery is not DeliveryMode.PUSH:
         return service, RequestedPush(reason=NOT_PUSHED)
-    entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.address)
+    entry = AccessRecorded(at_us=network.clock.now_us(), by=caller.name, what="push.tried", detail=service.address)
     await commit_step(network.desk, JournalStep(entry, reserve=True))
     return service, await network.pushes.try_now(service.gcid) or RequestedPush(reason=NOT_HERE)
 

@@ -1,4 +1,4 @@
-"""Register client certificates of services, with proof of possession of their keys.
+"""The certificates API of the client: register client certificates, with proof that you hold their private keys.
 
 The network issues a challenge; it is signed here with the private key, which never leaves this machine.
 """
@@ -6,62 +6,56 @@ The network issues a challenge; it is signed here with the private key, which ne
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
-from urllib.parse import quote
 
-from postroad.client.blocking.client import Client
-from postroad.client.nonblocking.client import AsyncClient
-from postroad.core.configuration.key_possession import is_key_of, sign_challenge
-
-CHALLENGES = "/v1/certificate-challenges"
-
-
-def add_certificate(client: Client, service: str, label: str, certificate: str, key: bytes) -> dict[str, Any]:
-    """Register a certificate (PEM) for a service; ``key`` is its private key in PEM, and is not sent."""
-    challenge = client.change("POST", CHALLENGES)["challenge"]
-    added: dict[str, Any] = client.change("POST", _path(service), _wish(label, certificate, key, challenge))
-    return added
+from postroad.client import requests, responses
+from postroad.client.conversations import Conversations
+from postroad.client.routing import service_path
+from postroad.client.steps import Talk
+from postroad.core.resources.accounts import Challenge, NewCredential
 
 
-async def add_certificate_async(
-    client: AsyncClient, service: str, label: str, certificate: str, key: bytes
-) -> dict[str, Any]:
-    """Register a certificate as ``add_certificate`` does, with the client for asyncio."""
-    challenge = (await client.change("POST", CHALLENGES))["challenge"]
-    added: dict[str, Any] = await client.change("POST", _path(service), _wish(label, certificate, key, challenge))
-    return added
+class CertificateConversations:
+    """The request sequences of the certificates API."""
+
+    def __init__(self, talks: Conversations) -> None:
+        self._talks = talks
+
+    def add(self, service: str, label: str, certificate: str, key: bytes) -> Talk[NewCredential]:
+        from postroad.core.configuration.key_possession import sign_challenge  # here: it loads cryptography
+
+        challenge = yield from self._challenge()
+        wish = {
+            "kind": "certificate",
+            "label": label,
+            "certificate": certificate,
+            "challenge": challenge,
+            "signature": sign_challenge(key, challenge),
+        }
+        request = requests.change("POST", service_path(service, "credentials"), wish, doubles=True)
+        return (yield from self._talks.ask(request, partial(responses.parse_as, kind=NewCredential)))
+
+    def prove(self, document: dict[str, Any], keys: Sequence[bytes]) -> Talk[dict[str, Any]]:
+        if not keys:
+            return document
+        challenge = yield from self._challenge()
+        proven: dict[str, Any] = _add_proofs(document, keys, challenge)
+        return proven
+
+    def _challenge(self) -> Talk[str]:
+        request = requests.change("POST", "/v1/certificate-challenges", None, doubles=True)
+        return (yield from self._talks.ask(request, partial(responses.parse_as, kind=Challenge))).challenge
 
 
-def with_proofs(client: Client, document: dict[str, Any], keys: Sequence[bytes]) -> dict[str, Any]:
-    """The configuration document with a signed challenge at each certificate that belongs to one of the private keys."""
-    if not keys:
-        return document
-    challenge = client.change("POST", CHALLENGES)["challenge"]
-    proven: dict[str, Any] = _proven(document, keys, challenge)
-    return proven
+def _add_proofs(value: Any, keys: Sequence[bytes], challenge: str) -> Any:
+    from postroad.core.configuration.key_possession import is_key_of, sign_challenge  # here: it loads cryptography
 
-
-def _proven(value: Any, keys: Sequence[bytes], challenge: str) -> Any:
     if isinstance(value, list):
-        return [_proven(item, keys, challenge) for item in value]
+        return [_add_proofs(item, keys, challenge) for item in value]
     if not isinstance(value, dict):
         return value
     if isinstance(pem := value.get("certificate"), str) and "label" in value:
         key = next((key for key in keys if is_key_of(key, pem)), None)
         return value if key is None else value | {"challenge": challenge, "signature": sign_challenge(key, challenge)}
-    return {name: _proven(item, keys, challenge) for name, item in value.items()}
-
-
-def _path(service: str) -> str:
-    return f"/v1/services/{quote(service)}/credentials"
-
-
-def _wish(label: str, certificate: str, key: bytes, challenge: str) -> dict[str, str]:
-    signature = sign_challenge(key, challenge)
-    return {
-        "kind": "certificate",
-        "label": label,
-        "certificate": certificate,
-        "challenge": challenge,
-        "signature": signature,
-    }
+    return {name: _add_proofs(item, keys, challenge) for name, item in value.items()}

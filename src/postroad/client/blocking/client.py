@@ -17,6 +17,7 @@ from postroad.client.access import Access
 from postroad.client.blocking.batches import Batches
 from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
+from postroad.client.blocking.certificates import Certificates
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
 from postroad.client.blocking.notifications import Notifications
@@ -292,6 +293,11 @@ class Client:
     def billing(self) -> Billing:
         """The billing API: read usage and invoices; operators issue, credit and record payments."""
         return Billing(self._talks, self._run)
+
+    @property
+    def certificates(self) -> Certificates:
+        """The certificates API: register client certificates with proof that you hold their keys."""
+        return Certificates(self._talks, self._run)
 
     @property
     def dead_letters(self) -> DeadLetters:

@@ -17,12 +17,11 @@ from postroad.client.access import Access
 from postroad.client.blocking.batches import Batches
 from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
-from postroad.client.blocking.certificates import Certificates
+from postroad.client.blocking.credentials import Certificates, StoredSecrets
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
 from postroad.client.blocking.notifications import Notifications
 from postroad.client.blocking.runner import ConversationRunner, Function
-from postroad.client.blocking.secrets import StoredSecrets
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
 from postroad.client.consumer import build_answer, consume

@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import PushPause
 from postroad.core.model.directory import DeliveryMode, Role, Service
 from postroad.core.model.journal import AccessRecorded
-from postroad.core.model.push_pause import PushPause
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.base import find_visible_service, require_service

@@ -38,6 +38,7 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.route import Copy
+from postroad.core.model.secret_entries import REMOVED, SET, SecretChanged
 from postroad.testing.random_journals.batch_events import (
     answer_interchange,
     assemble,
@@ -46,7 +47,6 @@ from postroad.testing.random_journals.batch_events import (
     join,
 )
 from postroad.testing.random_journals.billing_events import bill
-from postroad.testing.random_journals.secret_events import change_secret
 from postroad.testing.random_journals.state import JournalState, WaitingDelivery
 from postroad.testing.random_journals.values import (
     ENDINGS,
@@ -65,6 +65,24 @@ from postroad.testing.random_journals.values import (
     times,
     words,
 )
+
+
+def change_secret(draw: Draw, story: JournalState) -> Entry:
+    """Draw a secret that is set or removed; its version is the number of the entry, so it grows.
+
+    Rule: each version of a secret is used once.
+    """
+    what = draw(st.sampled_from([SET, REMOVED]))
+    return SecretChanged(
+        at_us=draw(times),
+        by=draw(words),
+        what=what,
+        organization=draw(st.sampled_from(["Acme", "acme", "Straße"])),
+        service=draw(st.sampled_from(["", SERVICES[0]])),
+        name=draw(st.sampled_from(["hook", "Hook", "as2.key"])),
+        version=story.next_seq,
+        digest="" if what == REMOVED else "ab" * 32,
+    )
 
 
 def _post(draw: Draw, story: JournalState) -> Entry:

@@ -137,7 +137,9 @@ def issued(demo: Demo, known: Counted, period: str = "2026-09") -> Invoice:
         number=number, on=date(2026, 10, 1), books=BillingSettings(seller="Postroad Ltd"), through=20, tariffs={}
     )
     line = LineKey("message", "originator", known.services["buyer"], "standard/2026-01")
-    first = make_invoice(InvoiceAccount(known.organization, period, "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue)
+    first = make_invoice(
+        InvoiceAccount(known.organization, period, "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue
+    )
     again = InvoiceIssue(number=f"{period}-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
     note = make_credit_note(first, Decimal("2.50"), again, "an hour without service")
     paid = Payment(

@@ -66,8 +66,8 @@ class Counted:
 
     def _usage(self) -> list[Row]:
         mine = [
-            {"organization": self.organization, "service": self.services[service], "role": role, "day": day, "messages": 10 * at + extra}
-            | {"bytes": 4_000 * (at + 1), "kilobytes": 4 * (at + 1), "size_class": "to 1 kB"}
+            {"organization": self.organization, "service": self.services[service], "role": role, "day": day}
+            | {"messages": 10 * at + extra, "bytes": 4_000 * (at + 1), "kilobytes": 4 * (at + 1), "size_class": "to 1 kB"}
             for at, day in enumerate(self.days)
             for service, role, extra in (("buyer", "sender", 7), ("seller", "recipient", 5), ("stamper", "in transit", 2))
         ]  # fmt: skip

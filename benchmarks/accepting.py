@@ -16,9 +16,9 @@ from itertools import count
 
 from benchmarks.payload import FORMS, HANDLE, RECEIVER, SENDER
 from postroad.adapters.journal.segments import frame
-from postroad.api.bulk_answer import BulkAnswer
 from postroad.api.http.outbox import Outbox
 from postroad.api.http.request import FastReply
+from postroad.api.posts import BulkAnswer
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.soap import SOAP11
 from postroad.core.codecs.xml import check_well_formed

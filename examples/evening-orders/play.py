@@ -16,7 +16,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from office_clock import OfficeClock
-from two_networks import House, running
+from two_networks import PartnerNetwork, running
 
 from postroad.client import Client, Part, Received
 
@@ -46,21 +46,21 @@ def postroad(*arguments: str | Path) -> str:
 
 
 def make_keys(folder: Path) -> None:
-    """Each house makes a key, and gives the certificate to the other."""
-    for house, name in (("MyBiz", "MYBIZ"), ("Acme", "ACME")):
-        key = folder / house.lower() / "push-secrets" / house / "as2.pem"
-        (folder / f"{house.lower()}.crt").write_text(postroad("as2", "key", name, "--out", key))
+    """Each partner makes a key, and gives the certificate to the other."""
+    for partner, name in (("MyBiz", "MYBIZ"), ("Acme", "ACME")):
+        key = folder / partner.lower() / "push-secrets" / partner / "as2.pem"
+        (folder / f"{partner.lower()}.crt").write_text(postroad("as2", "key", name, "--out", key))
 
 
-def agree(folder: Path, houses: dict[str, House]) -> None:
-    """Each house writes down what was agreed on, with the address of the other."""
-    addresses = {"http://127.0.0.1:8491": houses["mybiz"].url, "http://127.0.0.1:8492": houses["acme"].url}
-    for name, house in houses.items():
+def agree(folder: Path, partners: dict[str, PartnerNetwork]) -> None:
+    """Each partner writes down what was agreed on, with the address of the other."""
+    addresses = {"http://127.0.0.1:8491": partners["mybiz"].url, "http://127.0.0.1:8492": partners["acme"].url}
+    for name, partner in partners.items():
         text = (HERE / f"{name}.yaml").read_text()
         for here, there in addresses.items():
             text = text.replace(here, there)
         (folder / f"{name}.yaml").write_text(text)
-        postroad("apply", folder / f"{name}.yaml", "--yes", "--make-keys", "--data", house.data)
+        postroad("apply", folder / f"{name}.yaml", "--yes", "--make-keys", "--data", partner.data)
 
 
 def until(found: Callable[[], Any]) -> Any:
@@ -74,7 +74,7 @@ def until(found: Callable[[], Any]) -> Any:
 
 
 class Play:
-    def __init__(self, clock: OfficeClock, mybiz: House, shops: Client, supply: Client) -> None:
+    def __init__(self, clock: OfficeClock, mybiz: PartnerNetwork, shops: Client, supply: Client) -> None:
         self.clock = clock
         self.mybiz = mybiz
         self.shops = shops
@@ -151,12 +151,12 @@ def play(stack: ExitStack, days: int = 2) -> None:
     folder = Path(stack.enter_context(TemporaryDirectory()))
     clock = OfficeClock()
     make_keys(folder)
-    houses = stack.enter_context(running(folder, ("mybiz", "acme"), clock))
-    agree(folder, houses)
-    shops = stack.enter_context(houses["mybiz"].client(folder / "shops.key"))
-    supply = stack.enter_context(houses["acme"].client(folder / "supply.key"))
+    partners = stack.enter_context(running(folder, ("mybiz", "acme"), clock))
+    agree(folder, partners)
+    shops = stack.enter_context(partners["mybiz"].client(folder / "shops.key"))
+    supply = stack.enter_context(partners["acme"].client(folder / "supply.key"))
     monday = clock.next_monday()
-    played = Play(clock, houses["mybiz"], shops, supply)
+    played = Play(clock, partners["mybiz"], shops, supply)
     for day in range(days):
         played.day(monday + timedelta(days=day))
 

@@ -19,7 +19,7 @@ START_S = 60.0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class PartnerNetwork:
     """A network, seen from outside: its folder and its address."""
 
     data: Path
@@ -33,14 +33,14 @@ class House:
 
 
 @contextmanager
-def running(folder: Path, names: tuple[str, ...], clock: Clock) -> Iterator[dict[str, House]]:
+def running(folder: Path, names: tuple[str, ...], clock: Clock) -> Iterator[dict[str, PartnerNetwork]]:
     """The networks of these names, for as long as the block lasts."""
-    houses: dict[str, House] = {}
+    partners: dict[str, PartnerNetwork] = {}
     loop, started, ended = asyncio.new_event_loop(), threading.Event(), asyncio.Event()
 
-    def listening(house: House) -> None:
-        houses[house.data.name] = house
-        if len(houses) == len(names):
+    def listening(partner: PartnerNetwork) -> None:
+        partners[partner.data.name] = partner
+        if len(partners) == len(names):
             started.set()
 
     async def run() -> None:
@@ -55,16 +55,16 @@ def running(folder: Path, names: tuple[str, ...], clock: Clock) -> Iterator[dict
     if not started.wait(START_S):
         raise RuntimeError("the networks did not start")
     try:
-        yield houses
+        yield partners
     finally:
         loop.call_soon_threadsafe(ended.set)
         thread.join(START_S)
 
 
-async def _serve(settings: Settings, clock: Clock, listening: Callable[[House], None]) -> None:
+async def _serve(settings: Settings, clock: Clock, listening: Callable[[PartnerNetwork], None]) -> None:
     def announce(url: str) -> None:
         (settings.data / "url").write_text(url)  # where the command line looks for it
-        listening(House(data=settings.data, url=url))
+        listening(PartnerNetwork(data=settings.data, url=url))
 
     async with open_network(settings, clock=clock) as network:
         await serve(network, announce)

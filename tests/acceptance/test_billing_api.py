@@ -281,7 +281,7 @@ async def test_the_journal_the_index_and_memory_have_the_same_records(asked: Ask
 async def test_members_read_usage_and_running_total(tmp_path: Path) -> None:
     async with asked_network(settings=Settings(warehouse=str(tmp_path))) as asked:
         services = dict.fromkeys(("buyer", "seller", "stamper"), asked.gcid("Aster/Private"))
-        known = Counted(house="Aster", services=services, sessions=["01a0f57532f1" + "0" * 20] * 30)
+        known = Counted(organization="Aster", services=services, sessions=["01a0f57532f1" + "0" * 20] * 30)
         known.write(tmp_path)
         path = f"/v1/billing/usage?period={known.period}"
         found = (await asked.ask("viewer of A", "GET", path)).json()

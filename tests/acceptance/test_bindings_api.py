@@ -9,7 +9,6 @@ from typing import Any
 import httpx2
 import pytest
 
-from postroad.core.exchange import binding_limits
 from postroad.core.exchange.exchange import DeciderLanguage
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Visibility
@@ -170,7 +169,7 @@ async def test_only_what_one_may_see_is_tried(asked: Asked) -> None:
 
 @pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])
 async def test_there_are_not_too_many(asked: Asked, monkeypatch: pytest.MonkeyPatch, limit: str) -> None:
-    monkeypatch.setattr(binding_limits, limit, 2)
+    monkeypatch.setattr(f"postroad.core.exchange.exchange.{limit}", 2)
     for name in ("a", "b"):
         assert (await bind(asked, DEVELOPER, name, query=f"<{name}/>")).status_code == 201
     refused = await bind(asked, DEVELOPER, "c", query="<c/>")

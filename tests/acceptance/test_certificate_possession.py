@@ -14,7 +14,6 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 
 from postroad.client import AsyncClient, Client
-from postroad.client.certificates import add_certificate, add_certificate_async, with_proofs
 from postroad.core.configuration.key_possession import sign_challenge
 from postroad.flow.access.authenticate import Proof
 from postroad.flow.administration.audit import list_audited_accesses
@@ -178,14 +177,14 @@ async def test_a_document_needs_the_proof_too_unless_an_operator_applies_it(aske
 async def test_the_clients_and_the_command_line_sign_by_themselves(served: Served, tmp_path: Path) -> None:
     one, two, three, four = (Identity(tmp_path, name) for name in ("one", "two", "three", "four"))
     with Client(served.url, served.keys["owner of A"]) as client:
-        assert add_certificate(client, "Aster/Public", "one", one.pem, one.key.read_bytes())["label"] == "one"
+        assert client.certificates.add("Aster/Public", "one", one.pem, one.key.read_bytes()).label == "one"
         keys = [two.key.read_bytes(), one.key.read_bytes()]
-        proven = with_proofs(client, document(two), keys)
+        proven = client.certificates.prove(document(two), keys)
         assert len(client.plan(proven).steps) > 0
-        assert with_proofs(client, document(two), []) == document(two)
+        assert client.certificates.prove(document(two), []) == document(two)
     async with AsyncClient(served.url, served.keys["owner of A"]) as client:
-        added = await add_certificate_async(client, "Aster/Public", "two", two.pem, two.key.read_bytes())
-        assert added["label"] == "two"
+        added = await client.certificates.add("Aster/Public", "two", two.pem, two.key.read_bytes())
+        assert added.label == "two"
     access = ("--url", served.url, "--key", served.keys["owner of A"])
     arguments = ("--certificate", three.certificate, "--certificate-key", three.key, "--label", "three")
     done = postroad("services", "add-certificate", "Aster/Public", *arguments, *access)

@@ -37,7 +37,7 @@ def test_the_example_prints_what_its_page_shows(tmp_path: Path) -> None:
     assert done.stdout == shown[1]
 
 
-class Town:
+class ProvisioningExample:
     """The example's network with both providers open for business, and MyBiz registered."""
 
     def __init__(self, run: ModuleType, folder: Path, stack: ExitStack) -> None:
@@ -60,66 +60,71 @@ class Town:
 
 
 @pytest.fixture
-def town(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Town]:
+def example(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[ProvisioningExample]:
     monkeypatch.syspath_prepend(str(EXAMPLE))
     import run  # type: ignore[import-not-found]  # the example's own
 
     with ExitStack() as stack:
-        yield Town(run, tmp_path, stack)
+        yield ProvisioningExample(run, tmp_path, stack)
 
 
 @pytest.mark.req("N7", "N8", "N10", "Z5")
-def test_a_browser_goes_the_whole_way_and_the_parties_stay_hidden(town: Town) -> None:
-    browser = town.browser
-    browser.open(town.parcels.site.url)
+def test_a_browser_goes_the_whole_way_and_the_parties_stay_hidden(example: ProvisioningExample) -> None:
+    browser = example.browser
+    browser.open(example.parcels.site.url)
     browser.follow()
     assert browser.page.fields["service"] == "Dispatch"
     browser.submit(service="Shipping")
-    assert town.states() == {"MyBiz/Shipping": "pending"}
+    assert example.states() == {"MyBiz/Shipping": "pending"}
     assert "MyBiz/Shipping wants to use your account" in browser.text
     visited = urlsplit(browser.visited[-1])
-    assert f"http://{visited.netloc}" == town.parcels.site.url
+    assert f"http://{visited.netloc}" == example.parcels.site.url
     told = {name: values[0] for name, values in parse_qs(visited.query).items()}
     assert set(told) == {"serviceID", "token", "returnURL"}
-    assert told["returnURL"] == f"{town.url}/provisioned/{told['serviceID']}"
+    assert told["returnURL"] == f"{example.url}/provisioned/{told['serviceID']}"
 
     browser.submit(customer="mybiz", password="guessed")
-    assert (browser.status, town.states()) == (403, {"MyBiz/Shipping": "pending"})
+    assert (browser.status, example.states()) == (403, {"MyBiz/Shipping": "pending"})
     browser.open(browser.visited[-2])
     assert browser.page.fields["token"] == told["token"]
     browser.submit(customer="mybiz", password="open sesame, parcels")
     assert browser.visited[-1] == told["returnURL"]
     assert "Connected" in browser.text
-    assert town.states() == {"MyBiz/Shipping": "active"}
+    assert example.states() == {"MyBiz/Shipping": "active"}
 
-    browser.open(f"{town.parcels.site.url}/provisioning?{visited.query}")  # the same once more
+    browser.open(f"{example.parcels.site.url}/provisioning?{visited.query}")  # the same once more
     browser.submit(customer="mybiz", password="open sesame, parcels")
     assert browser.status == 400
 
-    town.run.connect_from_the_directory(browser, town.url)
-    answer = town.books.have_picked_up("MyBiz/Shipping", {"parcel": "a table"})
+    example.run.connect_from_the_directory(browser, example.url)
+    answer = example.books.have_picked_up("MyBiz/Shipping", {"parcel": "a table"})
     assert answer.sender == "MyBiz/Shipping"
-    [seen] = town.parcels.seen
+    [seen] = example.parcels.seen
     assert seen.cookie is not None
-    known = repr(seen) + repr(town.parcels.client.trace(seen.session))
+    known = repr(seen) + repr(example.parcels.client.trace(seen.session))
     assert "Books" not in known
-    assert "Parcels" not in repr(answer) + repr(town.books.client.trace(answer.session))
+    assert "Parcels" not in repr(answer) + repr(example.books.client.trace(answer.session))
 
-    town.parcels.client.revoke_provisioning(told["serviceID"])
-    assert town.states()["MyBiz/Shipping"] == "revoked"
-    assert "No longer connected" in httpx2.get(told["returnURL"], auth=(town.run.OWNER, town.run.PASSWORD)).text
+    example.parcels.client.revoke_provisioning(told["serviceID"])
+    assert example.states()["MyBiz/Shipping"] == "revoked"
+    assert "No longer connected" in httpx2.get(told["returnURL"], auth=(example.run.OWNER, example.run.PASSWORD)).text
     with pytest.raises(Refused) as refused:
-        town.run.asked(town.office, "MyBiz/Shipping", "a bed")
+        example.run.asked(example.office, "MyBiz/Shipping", "a bed")
     assert refused.value.code == "recipient.not-provisioned"
 
 
 @pytest.mark.req("Z4", "N8")
-def test_a_providers_page_sends_nobody_to_an_address_that_a_stranger_gives(town: Town) -> None:
-    page = f"{town.parcels.site.url}/provisioning"
+def test_a_providers_page_sends_nobody_to_an_address_that_a_stranger_gives(example: ProvisioningExample) -> None:
+    page = f"{example.parcels.site.url}/provisioning"
     login = {"customer": "mybiz", "password": "open sesame, parcels"}
-    for address in ("https://evil.example/", "//evil.example", f"{town.url}@evil.example", f"{town.url}.evil.example/"):
+    for address in (
+        "https://evil.example/",
+        "//evil.example",
+        f"{example.url}@evil.example",
+        f"{example.url}.evil.example/",
+    ):
         query = {"serviceID": "0" * 16, "token": "1" * 16, "returnURL": address}
         assert httpx2.get(page, params=query).status_code == 400
         assert httpx2.post(page, data=query | login).status_code == 400
-    unknown = {"serviceID": "0" * 16, "token": "1" * 16, "returnURL": f"{town.url}/provisioned/{'0' * 16}"}
+    unknown = {"serviceID": "0" * 16, "token": "1" * 16, "returnURL": f"{example.url}/provisioned/{'0' * 16}"}
     assert httpx2.get(page, params=unknown).status_code == 400

@@ -40,7 +40,7 @@ def settings(request: pytest.FixtureRequest, tmp_path: Path) -> Settings:
     return read_settings(file=Path(os.devnull), environment={}, overrides=overrides)
 
 
-class Trade:
+class OrderTraffic:
     def __init__(self, running: RunningNetwork) -> None:
         self.network = running.network
 
@@ -67,9 +67,9 @@ class Trade:
 
 
 @asynccontextmanager
-async def trade(settings: Settings) -> AsyncIterator[Trade]:
+async def open_traffic(settings: Settings) -> AsyncIterator[OrderTraffic]:
     async with open_network(settings) as running:
-        at = Trade(running)
+        at = OrderTraffic(running)
         if MYBIZ.gcid not in at.network.directory.services:
             await at.save(Organization(name="MyBiz"), Organization(name="Acme"), MYBIZ, ACME)
         yield at
@@ -77,11 +77,11 @@ async def trade(settings: Settings) -> AsyncIterator[Trade]:
 
 @pytest.mark.req("N11")
 async def test_what_is_stored_survives_a_suspension_and_a_restart(settings: Settings) -> None:
-    async with trade(settings) as at:
+    async with open_traffic(settings) as at:
         sessions = [await at.post() for _ in range(5)]
         await at.save(Organization(name="Acme", suspended="unpaid"))
         assert await at.refused() == "recipient.suspended"
-    async with trade(settings) as at:
+    async with open_traffic(settings) as at:
         assert await at.refused() == "recipient.suspended"
         with pytest.raises(Refused, match=r"service\.suspended"):
             await at.fetch()
@@ -92,7 +92,7 @@ async def test_what_is_stored_survives_a_suspension_and_a_restart(settings: Sett
 
 @pytest.mark.req("N11")
 async def test_what_a_suspended_service_does_not_fetch_expires(settings: Settings) -> None:
-    async with trade(settings) as at:
+    async with open_traffic(settings) as at:
         in_a_second_us = at.network.clock.now_us() + 1_000_000
         await at.post(type=MessageType.REQUEST, expires_at_us=in_a_second_us)
         await at.save(Organization(name="Acme", suspended="unpaid"))
@@ -105,12 +105,12 @@ async def test_what_a_suspended_service_does_not_fetch_expires(settings: Setting
 
 @pytest.mark.req("Z6")
 async def test_what_waits_is_counted_after_a_restart_too(settings: Settings) -> None:
-    async with trade(settings) as at:
+    async with open_traffic(settings) as at:
         await at.save(Organization(name="MyBiz", limits=OrganizationLimits(queued_messages=3)))
         for _ in range(3):
             await at.post()
         assert await at.refused() == "limit.storage"
-    async with trade(settings) as at:
+    async with open_traffic(settings) as at:
         assert await at.refused() == "limit.storage"
         assert (await at.network.quota.usage("MyBiz")).queued_messages == 3
         assert len(await at.fetch()) == 3

@@ -1,4 +1,6 @@
-"""What is decided in one place is not decided again elsewhere: who owns a service, its address, and how exact times are shown."""
+"""What is decided in one place is not decided again elsewhere: who owns a service, its address, how exact
+times are shown, which delivery a token is for, and which member of a batch an error is about.
+"""
 
 from __future__ import annotations
 
@@ -44,6 +46,18 @@ def numbers_delivery(node: ast.AST) -> bool:
     return getattr(node.right, "value", None) == 16 and not isinstance(node.left, ast.Constant)
 
 
+def numbers_token(node: ast.AST) -> bool:
+    """Whether the number of a delivery is read from a token."""
+    if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute) or node.func.attr != "number":
+        return False
+    return ast.unparse(node.func.value).casefold().endswith("tokens")
+
+
+def matches_member(node: ast.AST) -> bool:
+    """Whether this is a pattern that finds a batch's member in an error's pointer."""
+    return isinstance(node, ast.Constant) and isinstance(node.value, str) and "/members/(" in node.value
+
+
 RULES: dict[Callable[[ast.AST], bool], tuple[str, str, set[str]]] = {
     compares_organizations: (
         "use is_same_organization",
@@ -57,10 +71,20 @@ RULES: dict[Callable[[ast.AST], bool], tuple[str, str, set[str]]] = {
     ),
     truncates: ("use truncate_to_second", "at_us - at_us % 1_000_000", {"core/model/contexts.py"}),
     numbers_delivery: ("use the functions of core/model/ids", "seq << 16", {"core/model/ids.py"}),
+    numbers_token: (
+        "use DeliveryLookup, which also checks for whom the token was made",
+        "self._tokens.number(token)",
+        {"flow/stages/lookup.py", "testing/simulation/observations.py"},  # the observer of simulations has no network
+    ),
+    matches_member: (
+        "use find_unfit_member",
+        're.compile(r"/members/([0-9]+)")',
+        {"core/interchange/assembly_errors.py"},
+    ),
 }
 
 
-CHECKED = (ast.Compare, ast.IfExp, ast.BinOp)
+CHECKED = (ast.Compare, ast.IfExp, ast.BinOp, ast.Call, ast.Constant)
 
 
 @cache

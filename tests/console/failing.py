@@ -14,7 +14,7 @@ PASSWORD = "a long sentence that nobody guesses"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class House:
+class StampedOrders:
     """An organization with a person at a browser, and three services: of a buyer, a stamper on the way, and a seller."""
 
     demo: Demo
@@ -52,13 +52,13 @@ class House:
         return len(messages)
 
 
-def house(demo: Demo, person: Person, name: str, email: str) -> House:
+def register_organization(demo: Demo, person: Person, name: str, email: str) -> StampedOrders:
     """Register an organization in the browser and make its services and keys."""
     person.register(name, email, PASSWORD)
-    return registered_house(demo, person, name, email)
+    return add_services(demo, person, name, email)
 
 
-def registered_house(demo: Demo, person: Person, name: str, email: str) -> House:
+def add_services(demo: Demo, person: Person, name: str, email: str) -> StampedOrders:
     """Make the services and keys of an organization that exists, as its owner: keys an operator makes wait for confirmation."""
     keys = {}
     with Client(access=Access.with_password(demo.url, email, PASSWORD)) as owner:
@@ -66,13 +66,13 @@ def registered_house(demo: Demo, person: Person, name: str, email: str) -> House
             made = owner.change("POST", "/v1/services", {"organization": name, "name": service})
             path = f"/v1/services/{made['gcid']}/credentials"
             keys[service] = owner.change("POST", path, {"kind": "key", "label": "test", "expiresInDays": 5})["key"]
-    return House(demo=demo, name=name, person=person, keys=keys)
+    return StampedOrders(demo=demo, name=name, person=person, keys=keys)
 
 
-def counted(demo: Demo, house: House, sessions: Sequence[str] = (SESSION,)) -> Counted:
+def counted(demo: Demo, organization: StampedOrders, sessions: Sequence[str] = (SESSION,)) -> Counted:
     """The warehouse of this network, about this organization."""
     with Client(demo.url, demo.operator_key) as client:
-        known = {one["name"]: one["gcid"] for one in client.every("/v1/services", organization=house.name)}
-    found = Counted(house=house.name, services=known, sessions=sessions)
+        known = {one["name"]: one["gcid"] for one in client.every("/v1/services", organization=organization.name)}
+    found = Counted(organization=organization.name, services=known, sessions=sessions)
     found.write(demo.data / "warehouse")
     return found

@@ -13,7 +13,7 @@ from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTot
 from postroad.core.model.billing import BillingSettings, Invoice, LineKey, Payment
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import PASSWORD, counted, house
+from tests.console.failing import PASSWORD, counted, register_organization
 from tests.samples.billing_documents import invoice_entry, payment_entry
 from tests.samples.counted import SESSION, STRANGE, Counted
 
@@ -23,7 +23,7 @@ NUMBER = "2026-09-0001"
 @pytest.mark.req("C1", "P3")
 def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], demo: Demo) -> None:
     person, stranger = visitor(), visitor(scripts=False)
-    juniper = house(demo, person, "Yarrow Ltd", "yarrow@yarrow.example")
+    juniper = register_organization(demo, person, "Yarrow Ltd", "yarrow@yarrow.example")
     known = counted(demo, juniper, [*juniper.send("orders", 30), SESSION])
     issued(demo, known)
     person.page.click("nav >> text=Billing")
@@ -77,7 +77,7 @@ def test_reads_an_invoice_down_to_its_messages(visitor: Callable[..., Person], d
 
 
 def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo) -> None:
-    counted(demo, house(demo, visitor(scripts=False), "Maple Ltd", "maple@maple.example"))
+    counted(demo, register_organization(demo, visitor(scripts=False), "Maple Ltd", "maple@maple.example"))
     person = operator()
     person.page.click("nav >> text=Billing")
     assert "77.77" in person.text()
@@ -92,7 +92,7 @@ def test_operators_see_all_bills(operator: Callable[[], Person], visitor: Callab
 def test_operators_issue_credit_and_record_payments(
     operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
 ) -> None:
-    known = counted(demo, house(demo, visitor(scripts=False), "Rowan Ltd", "rowan@rowan.example"))
+    known = counted(demo, register_organization(demo, visitor(scripts=False), "Rowan Ltd", "rowan@rowan.example"))
     number = issued(demo, known, "2026-07").number
     person = operator()
     person.refusals_expected = True
@@ -137,7 +137,9 @@ def issued(demo: Demo, known: Counted, period: str = "2026-09") -> Invoice:
         number=number, on=date(2026, 10, 1), books=BillingSettings(seller="Postroad Ltd"), through=20, tariffs={}
     )
     line = LineKey("message", "originator", known.services["buyer"], "standard/2026-01")
-    first = make_invoice(InvoiceAccount(known.house, period, "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue)
+    first = make_invoice(
+        InvoiceAccount(known.organization, period, "EUR"), {line: LineTotal(20, 20, 12_340_000)}, issue
+    )
     again = InvoiceIssue(number=f"{period}-0002", on=date(2026, 10, 5), books=issue.books, through=20, tariffs={})
     note = make_credit_note(first, Decimal("2.50"), again, "an hour without service")
     paid = Payment(

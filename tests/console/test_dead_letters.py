@@ -8,13 +8,13 @@ import pytest
 
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import PASSWORD, house
+from tests.console.failing import PASSWORD, register_organization
 
 
 @pytest.mark.req("C1", "D7")
 def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    alder = house(demo, person, "Alder Ltd", "alder@alder.example")
+    alder = register_organization(demo, person, "Alder Ltd", "alder@alder.example")
     person.page.click("nav >> text=Dead letters")
     assert "No dead letters: every message was delivered" in person.text()
     alder.fail(3, why="the <b>pad</b> is dry")
@@ -58,7 +58,7 @@ def test_mends_dead_letters(visitor: Callable[..., Person], demo: Demo) -> None:
 def test_many_are_resent_page_by_page(visitor: Callable[..., Person], demo: Demo, *, scripts: bool) -> None:
     person = visitor(scripts=scripts)
     name = "Beech Ltd" if scripts else "Bramble Ltd"
-    beech = house(demo, person, name, f"{name[:5].lower()}@beech.example")
+    beech = register_organization(demo, person, name, f"{name[:5].lower()}@beech.example")
     beech.fail(60)
     person.go("/dead-letters")
     person.page.click(f"main >> text={name}/stamper")

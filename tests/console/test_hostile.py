@@ -10,7 +10,7 @@ from playwright.sync_api import Dialog
 from postroad.core.model.message import Part
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import House, house
+from tests.console.failing import StampedOrders, register_organization
 
 OUT = "'\"--></pre></textarea></title></script>"
 CORPUS = (
@@ -38,7 +38,7 @@ def test_nothing_of_it_runs(visitor: Callable[..., Person], demo: Demo) -> None:
         dialog.dismiss()
 
     person.page.on("dialog", dismiss)
-    mill = house(demo, person, "Hostile Mill", "hans@mill.example")
+    mill = register_organization(demo, person, "Hostile Mill", "hans@mill.example")
     sessions = _sent(mill)
     pages = [
         "/",
@@ -61,7 +61,7 @@ def test_nothing_of_it_runs(visitor: Callable[..., Person], demo: Demo) -> None:
     assert not dialogs
 
 
-def _sent(mill: House) -> list[str]:
+def _sent(mill: StampedOrders) -> list[str]:
     """Bodies, topics, handles, kinds and names of files; and an error body that says it again."""
     with mill.client("buyer") as buyer:
         sessions = [

@@ -9,7 +9,7 @@ import pytest
 from postroad.console.rendering import Rendering
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import PASSWORD, house
+from tests.console.failing import PASSWORD, register_organization
 
 
 @pytest.mark.req("C1", "C4")
@@ -19,7 +19,7 @@ def test_watches_what_happens(visitor: Callable[..., Person], demo: Demo) -> Non
     assert "First steps" in person.text()
     person.snap("overview-first-steps")
     person.page.context.clear_cookies()
-    cedar = house(demo, person, "Cedar & Sons", "cedar@cedar.example")
+    cedar = register_organization(demo, person, "Cedar & Sons", "cedar@cedar.example")
     person.page.click("nav >> text=Live")
     person.page.wait_for_selector("text=Updated live")
     cedar.send("hello")
@@ -50,7 +50,7 @@ def test_watches_what_happens(visitor: Callable[..., Person], demo: Demo) -> Non
 
 def test_serves_without_scripts_and_shows_nothing_of_others(visitor: Callable[..., Person], demo: Demo) -> None:
     person, stranger = visitor(scripts=False), visitor(scripts=False)
-    dogwood = house(demo, person, "Dogwood Ltd", "dogwood@dogwood.example")
+    dogwood = register_organization(demo, person, "Dogwood Ltd", "dogwood@dogwood.example")
     dogwood.send("secret-topic")
     dogwood.fail(1)
     person.go("/live")

@@ -11,7 +11,7 @@ from postroad.client import Client
 from postroad.errors import Refused
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import PASSWORD, house
+from tests.console.failing import PASSWORD, register_organization
 from tests.samples.routing_organization import ORDER
 from tests.waiting import eventually
 
@@ -66,7 +66,7 @@ def test_a_message_is_found_and_tells_its_life(buyer: Person, demo: Demo) -> Non
 @pytest.mark.req("C2")
 def test_every_column_of_a_list_is_visible_at_1280_pixels(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    mill = house(demo, person, "Hornbeam Milling Company", "hornbeam@hornbeam.example")
+    mill = register_organization(demo, person, "Hornbeam Milling Company", "hornbeam@hornbeam.example")
     handle = "<20261118.4711.AS2-MESSAGE-abcdef@very-long-host.partner.example>"
     with mill.client("buyer") as buyer:
         buyer.post(to=f"{mill.name}/seller", handle=handle, topic="purchase-order-changes", document={"order": 4711})
@@ -105,7 +105,7 @@ def test_strangers_find_nothing(visitor: Callable[..., Person], demo: Demo) -> N
 @pytest.mark.req("C2")
 def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    hazel = house(demo, person, "Hazel Ltd", "hazel@hazel.example")
+    hazel = register_organization(demo, person, "Hazel Ltd", "hazel@hazel.example")
     with Client(demo.url, demo.operator_key) as operator:
         wanted = {"postroad": 1, "organizations": {hazel.name: {"services": {"seller": {"indexes": INDEXES}}}}}
         operator.apply(wanted, version=operator.plan(wanted).version)
@@ -147,7 +147,7 @@ def test_a_message_is_found_by_what_its_partners_call_it(visitor: Callable[..., 
 
 def test_what_failed_says_why_and_what_to_do(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    juniper = house(demo, person, "Juniper Ltd", "juniper@juniper.example")
+    juniper = register_organization(demo, person, "Juniper Ltd", "juniper@juniper.example")
     [session] = juniper.fail(why="no <i>ink</i>")
     person.go(f"/messages/{session}")
     assert "kept as a dead letter" in person.text()
@@ -157,7 +157,7 @@ def test_what_failed_says_why_and_what_to_do(visitor: Callable[..., Person], dem
 
 def test_a_batch_that_has_not_gone_is_found_by_its_id(visitor: Callable[..., Person], demo: Demo) -> None:
     person, stranger = visitor(), visitor()
-    larch = house(demo, person, "Larch Ltd", "larch@larch.example")
+    larch = register_organization(demo, person, "Larch Ltd", "larch@larch.example")
     batching = {"sendsTo": "Larch Ltd/seller", "standard": "x12", "sender": "LARCH", "receiver": "SELLER", "count": 9}
     with Client(demo.url, demo.operator_key) as operator:
         port = {"hosted": "batcher", "batching": batching}

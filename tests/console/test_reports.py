@@ -9,7 +9,7 @@ import pytest
 
 from tests.console.browsing import Person
 from tests.console.conftest import Demo
-from tests.console.failing import PASSWORD, counted, house
+from tests.console.failing import PASSWORD, counted, register_organization
 from tests.samples.counted import STRANGE
 
 NAMES = ("usage", "latency", "errors", "partners", "batches")
@@ -18,7 +18,7 @@ NAMES = ("usage", "latency", "errors", "partners", "batches")
 @pytest.mark.req("C1", "P4")
 def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    ivy = house(demo, person, "Sorrel & Sons", "sorrel@sorrel.example")
+    ivy = register_organization(demo, person, "Sorrel & Sons", "sorrel@sorrel.example")
     counted(demo, ivy)
     person.page.click("nav >> text=Reports")
     person.page.wait_for_selector(".plot canvas")
@@ -43,7 +43,7 @@ def test_the_reports_of_an_organization(visitor: Callable[..., Person], demo: De
 
 def test_a_plot_of_latencies_shows_small_values_beside_large_ones(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor()
-    counted(demo, house(demo, person, "Damson Ltd", "damson@damson.example"))
+    counted(demo, register_organization(demo, person, "Damson Ltd", "damson@damson.example"))
     told = person.page.request.get(f"{demo.url}/reports/latency/plot.json").json()
     told["curves"][0]["values"][-1] = 6_430_677.2
     person.page.route("**/reports/latency/plot.json*", lambda route: route.fulfill(json=told))
@@ -69,7 +69,7 @@ def test_a_plot_of_latencies_shows_small_values_beside_large_ones(visitor: Calla
 
 def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Person], demo: Demo) -> None:
     person = visitor(scripts=False)
-    holly = house(demo, person, "Quince Ltd", "quince@quince.example")
+    holly = register_organization(demo, person, "Quince Ltd", "quince@quince.example")
     known = counted(demo, holly)
     person.go("/reports/errors?organization=MyBiz&from=nonsense&to=2999-99-99")
     assert "wire.malformed" in person.text()
@@ -102,7 +102,7 @@ def test_nothing_of_others_and_files_for_spreadsheets(visitor: Callable[..., Per
 def test_operators_see_all_and_choose(
     operator: Callable[[], Person], visitor: Callable[..., Person], demo: Demo
 ) -> None:
-    linden = house(demo, visitor(scripts=False), "Tansy Ltd", "tansy@tansy.example")
+    linden = register_organization(demo, visitor(scripts=False), "Tansy Ltd", "tansy@tansy.example")
     counted(demo, linden)
     person = operator()
     person.go("/reports/usage")

@@ -15,7 +15,7 @@ from playwright.sync_api import ViewportSize
 from postroad.client import Client
 from tests.console.browsing import Person
 from tests.console.conftest import PICTURES, Demo
-from tests.console.failing import PASSWORD, House, registered_house
+from tests.console.failing import PASSWORD, StampedOrders, add_services
 from tests.source_tree import ROOT
 
 FOLDER = PICTURES / "tutorial"
@@ -82,7 +82,7 @@ class Walk:
         assert "XpandiCo/zipPlus4" in self.person.text()
         self.picture("found")
 
-    def mend(self, mill: House) -> None:
+    def mend(self, mill: StampedOrders) -> None:
         mill.fail(3)
         self.page.click("nav >> text=Dead letters")
         self.page.click("tbody a >> nth=0")
@@ -102,7 +102,7 @@ def test_the_tutorial_can_be_followed(visitor: Callable[..., Person], demo: Demo
     with Client(demo.url, key) as client:
         client.post(to="XpandiCo/zipPlus4", handle="order-4711", document={"zip": "62701"})
     walk.find_the_message()
-    walk.mend(registered_house(demo, walk.person, *SHOP))
+    walk.mend(add_services(demo, walk.person, *SHOP))
     assert walk.taken == set(NAMED.findall(PAGE.read_text()))  # each picture of the page is made here, and no other
     assert walk.taken == {file.stem for file in (PAGE.parent / "pictures").glob("*.png")}
 

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.docs
 
 DOCS = ROOT / "docs"
 INDEXED = ("tutorial", "howto", "operate", "reference", "explanation", "runbooks")
+MAX_ARCHITECTURE_WORDS = 1_200
 CODE_PAGES = (ROOT / "ARCHITECTURE.md", DOCS / "howto" / "find-the-code.md")
 CODE_PATH = re.compile(r"(?<![\w./])((?:\w+/)*\w+\.py)\b|`(\w+(?:/\w+)+)/?`")
 TEST_ID = re.compile(r"`((?:tests|src)/[\w/]+\.py)(?:::(\w+))?`")
@@ -129,18 +130,29 @@ def test_every_page_is_in_the_index_of_its_folder(folder: str) -> None:
     assert [name for name in pages if f"]({name})" not in index] == []
 
 
-def packages() -> list[str]:
-    """The packages that hold code, down to the parts of core and of the adapters."""
-    folders = [*PACKAGE.iterdir(), *(PACKAGE / "core").iterdir(), *(PACKAGE / "adapters").iterdir()]
+def packages(*parents: str) -> list[str]:
+    """Return the packages that hold code, with the parts of those parents in place of the parents."""
+    folders = [*PACKAGE.iterdir(), *(part for parent in parents for part in (PACKAGE / parent).iterdir())]
     with_code = [folder for folder in folders if any(path.stat().st_size for path in folder.rglob("*.py"))]
-    return sorted(path.relative_to(PACKAGE).as_posix() for path in with_code if path.name not in ("core", "adapters"))
+    return sorted(path.relative_to(PACKAGE).as_posix() for path in with_code if path.name not in parents)
 
 
 def test_every_package_is_in_the_architecture() -> None:
     table = (ROOT / "ARCHITECTURE.md").read_text().partition("## Packages")[2].partition("\n## ")[0]
     named = re.findall(r"^\| `([\w/]+)` \|", table, re.M)
     assert packages(), "no packages were found"
-    assert sorted(named) == packages()
+    assert sorted(named) == packages("core")
+
+
+def test_every_adapter_is_listed_in_its_package() -> None:
+    listed = re.findall(r"^- ``(\w+)``: ", (PACKAGE / "adapters" / "__init__.py").read_text(), re.M)
+    assert sorted(f"adapters/{name}" for name in listed) == [
+        name for name in packages("adapters") if name.startswith("adapters/")
+    ]
+
+
+def test_the_architecture_is_two_printed_pages() -> None:
+    assert 600 < len((ROOT / "ARCHITECTURE.md").read_text().split()) <= MAX_ARCHITECTURE_WORDS
 
 
 def missing_code(text: str) -> list[str]:

@@ -66,7 +66,7 @@ def port(persist_at: int) -> Party:
 
 
 @dataclass(slots=True, kw_only=True)
-class Trade:
+class BatchTraffic:
     """Those who speak to the server in all its lives, and what they have seen."""
 
     server: ServerProcess
@@ -138,27 +138,27 @@ class Trade:
         self.server.start()
 
 
-def live(trade: Trade, kind: str) -> None:
+def live(traffic: BatchTraffic, kind: str) -> None:
     """A batch in each state; the open one comes last, so that a death finds it while it is young."""
-    trade.post("closed", 1)
-    trade.until("closed", "open")
-    trade.steer("closed", "pause")
+    traffic.post("closed", 1)
+    traffic.until("closed", "open")
+    traffic.steer("closed", "pause")
     for topic in STATES[1:]:
-        trade.post(topic, 2 if topic == "closed" else 3)
+        traffic.post(topic, 2 if topic == "closed" else 3)
     for topic in STATES[2:]:
-        trade.until(topic, "assembled")
-    [_] = trade.poll("being sent")
+        traffic.until(topic, "assembled")
+    [_] = traffic.poll("being sent")
     for topic in ("suspended", "resumed"):
-        trade.fail(topic)
-    trade.steer("resumed", "resume")
-    trade.until("closed", "closed", lambda batch: batch["held"])
-    trade.post("open", 2)
+        traffic.fail(topic)
+    traffic.steer("resumed", "resume")
+    traffic.until("closed", "closed", lambda batch: batch["held"])
+    traffic.post("open", 2)
     if kind == "standard":
-        trade.until("open", "open", lambda batch: batch["members"] == 2)
+        traffic.until("open", "open", lambda batch: batch["members"] == 2)
 
 
-def require_where_they_were(trade: Trade, kind: str) -> None:
-    found = {topic: trade.batch(topic)["state"] for topic in STATES}
+def require_where_they_were(traffic: BatchTraffic, kind: str) -> None:
+    found = {topic: traffic.batch(topic)["state"] for topic in STATES}
     assert found.pop("open") in (("open",) if kind == "standard" else ("open", "none"))
     assert found == {
         "closed": "closed",
@@ -169,18 +169,18 @@ def require_where_they_were(trade: Trade, kind: str) -> None:
     }
 
 
-def go_on(trade: Trade) -> None:
+def go_on(traffic: BatchTraffic) -> None:
     """Each to its end, with one more death among the acknowledgements."""
-    trade.post("open", 1)
-    trade.steer("closed", "resume")
-    trade.steer("suspended", "resume")
+    traffic.post("open", 1)
+    traffic.steer("closed", "resume")
+    traffic.steer("suspended", "resume")
     for topic in STATES[:3]:
-        trade.take(topic)
-    trade.die()
+        traffic.take(topic)
+    traffic.die()
     for topic in STATES[3:]:
-        trade.take(topic)
+        traffic.take(topic)
     for topic in STATES:
-        trade.until(topic, "sent")
+        traffic.until(topic, "sent")
 
 
 @pytest.mark.req("B4", "B5", "B6", "B7", "A3")
@@ -192,15 +192,15 @@ def test_batches_go_on_from_where_a_death_met_them(
     settings = {**SHARED, "postgres": dsn} if dsn else EMBEDDED
     parties = (SENDER, PARTNER, port(100 if kind == "high performance" else 0))
     with serving(tmp_path / "data", *parties, settings=settings, command=HURRIED) as (server, keys):
-        trade = Trade(server=server, keys=keys)
-        live(trade, kind)
-        trade.die()
-        require_where_they_were(trade, kind)
-        go_on(trade)
-        trade.close()
+        traffic = BatchTraffic(server=server, keys=keys)
+        live(traffic, kind)
+        traffic.die()
+        require_where_they_were(traffic, kind)
+        go_on(traffic)
+        traffic.close()
         assert server.stop() == 0
-    split = [x12.split(stream, OnEnvelopeError.REFUSE) for stream in trade.taken.values()]
-    assert sorted([bytes(one.data) for one in found.members] for found in split) == sorted(trade.posted.values())
+    split = [x12.split(stream, OnEnvelopeError.REFUSE) for stream in traffic.taken.values()]
+    assert sorted([bytes(one.data) for one in found.members] for found in split) == sorted(traffic.posted.values())
     assert sorted(int(found.reference) for found in split) == list(range(1, len(STATES) + 1))
-    assert trade.seen == trade.taken, "what failed or was cut off came again as it was"
+    assert traffic.seen == traffic.taken, "what failed or was cut off came again as it was"
     asyncio.run(require_whole_in_postgres(dsn) if dsn else require_whole(tmp_path / "data"))

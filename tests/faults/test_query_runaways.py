@@ -12,7 +12,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
+from postroad.adapters.confined.pool import KILLS_ALLOWED
 from postroad.adapters.saxon.queries import SaxonQueries
 from postroad.adapters.saxon.workers import SaxonWorkers
 from postroad.errors import Refused, Unavailable

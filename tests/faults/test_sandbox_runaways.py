@@ -12,7 +12,7 @@ import pytest
 import pytest_asyncio
 
 from postroad.adapters.confined import pool as pool_module
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
+from postroad.adapters.confined.pool import KILLS_ALLOWED
 from postroad.adapters.saxon.workers import SETTINGS, SaxonWorkers
 from postroad.errors import Misconfigured, Refused, Unavailable
 from tests.faults.sandbox_attacks import selecting, stylesheet

@@ -10,8 +10,7 @@ from collections.abc import AsyncIterator
 import pytest
 import pytest_asyncio
 
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
-from postroad.adapters.confined.pool import WorkerPool
+from postroad.adapters.confined.pool import KILLS_ALLOWED, WorkerPool
 from postroad.adapters.scripts.scripts import (
     LARGEST_CONTENT_BYTES,
     MAX_ELEMENTS,

@@ -11,7 +11,7 @@ import pytest
 import pytest_asyncio
 from lxml import etree
 
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
+from postroad.adapters.confined.pool import KILLS_ALLOWED
 from postroad.adapters.validation.workers import ValidationWorkers
 from postroad.core.model.asset import AssetKind
 from postroad.core.schemas.schema import Schema, digest_of_texts

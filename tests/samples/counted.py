@@ -22,7 +22,7 @@ Row = dict[str, Any]
 class Counted:
     """Tables about the services of one organization, and about those of others."""
 
-    house: str
+    organization: str
     services: dict[str, str]  # GCIDs by name
     sessions: Sequence[str]
 
@@ -59,15 +59,15 @@ class Counted:
 
     def _services(self) -> list[Row]:
         own = [
-            {"service": gcid, "organization": self.house, "address": f"{self.house}/{name}"}
+            {"service": gcid, "organization": self.organization, "address": f"{self.organization}/{name}"}
             for name, gcid in self.services.items()
         ]
         return [*own, {"service": "ff" * 16, "organization": STRANGE, "address": f"{STRANGE}/secret"}]
 
     def _usage(self) -> list[Row]:
         mine = [
-            {"organization": self.house, "service": self.services[service], "role": role, "day": day, "messages": 10 * at + extra}
-            | {"bytes": 4_000 * (at + 1), "kilobytes": 4 * (at + 1), "size_class": "to 1 kB"}
+            {"organization": self.organization, "service": self.services[service], "role": role, "day": day}
+            | {"messages": 10 * at + extra, "bytes": 4_000 * (at + 1), "kilobytes": 4 * (at + 1), "size_class": "to 1 kB"}
             for at, day in enumerate(self.days)
             for service, role, extra in (("buyer", "sender", 7), ("seller", "recipient", 5), ("stamper", "in transit", 2))
         ]  # fmt: skip
@@ -75,12 +75,12 @@ class Counted:
         return [*mine, theirs | {"messages": 99_999, "bytes": 1, "kilobytes": 1, "size_class": "to 1 kB"}]
 
     def _errors(self) -> list[Row]:
-        houses = ((self.house, 1), (STRANGE, 40_000))
+        organizations = ((self.organization, 1), (STRANGE, 40_000))
         return [
-            {"day": day, "what": what, "code": code, "organization": house, "count": at * more}
+            {"day": day, "what": what, "code": code, "organization": organization, "count": at * more}
             for at, day in enumerate(self.days)
             for what, code in (("refused post", "wire.malformed"), ("expired", "route.expired"))
-            for house, more in houses
+            for organization, more in organizations
         ]
 
     def _latency(self) -> list[Row]:
@@ -96,13 +96,13 @@ class Counted:
         buyer, seller = self.services["buyer"], self.services["seller"]
         plain = {"code": None, "answers_session": None, "type": "request", "size": 700, "state": "delivered"}
         sent = plain | {"sender": buyer, "recipient": "ff" * 16, "named": "XpandiCo/zipPlus4"}
-        came = plain | {"sender": "ff" * 16, "recipient": seller, "named": f"{self.house.upper()}/seller"}
+        came = plain | {"sender": "ff" * 16, "recipient": seller, "named": f"{self.organization.upper()}/seller"}
         hidden = came | {"named": "Somebody/else", "state": "failed"}
         return [row | {"day": day} for day in self.days for row in (sent, sent, came, hidden)]
 
     def _partners(self) -> list[Row]:
         counts = {"messages": 3, "requests": 2, "bytes": 100, "errors": 0, "undelivered": 1}
-        return [{"day": day, "sender": STRANGE, "recipient": self.house} | counts for day in self.days]
+        return [{"day": day, "sender": STRANGE, "recipient": self.organization} | counts for day in self.days]
 
     def _batches(self) -> list[Row]:
         one = {
@@ -128,7 +128,7 @@ class Counted:
             "service": self.services["buyer"],
             "tariff": "standard/2026-01",
         }
-        account = {"organization": self.house, "currency": "EUR"}
+        account = {"organization": self.organization, "currency": "EUR"}
         return [
             {"seq": at, "ordinal": 0, "part_number": 0, "at_us": int(session[:12], 16) * 1_000}
             | {"day": self.days[-1], "session": session, "kilobytes": 1, "micros": 12_500, "period": period} | line | account
@@ -147,7 +147,7 @@ class Counted:
         sums = {"tariff_version": 1, "quantity": count, "kilobytes": count, "micros": 12_500 * count, "last_seq": SEQ}
         account = {"period": self.period, "currency": "EUR"}
         theirs = line | {"service": "ff" * 16, "organization": STRANGE, "quantity": 1, "micros": 77_770_000}
-        return [line | sums | account | {"organization": self.house}, line | sums | account | theirs]
+        return [line | sums | account | {"organization": self.organization}, line | sums | account | theirs]
 
 
 def _table(rows: list[Row]) -> pa.Table:

@@ -10,9 +10,9 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable
 from functools import partial
+from html import escape
 from typing import NamedTuple
 
-from postroad.api.error_page import serve_error_page
 from postroad.api.error_responses import answer_refused, answer_unavailable
 from postroad.api.external_messages import (
     WrittenResponse,
@@ -36,6 +36,7 @@ from postroad.core.codecs.soap import SOAP11, SOAP12
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
+from postroad.core.model.refusals import REFUSALS
 from postroad.errors import Refused, Unavailable
 from postroad.flow.access.authenticate import Proof
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
@@ -47,6 +48,27 @@ WRITTEN_AT_ONCE = 50  # messages of a poll response written on the event loop, i
 WRITTEN_AT_ONCE_BYTES = 1 << 20
 
 Find = Callable[[FastRequest], tuple[Codec, Served]]
+ERROR_PAGE_TYPE = b"text/html; charset=utf-8"
+ERROR_PAGE_POLICY = ((b"content-security-policy", b"default-src 'none'"), (b"x-content-type-options", b"nosniff"))
+
+
+def error_page() -> bytes:
+    """The page that a problem's ``type`` points to: every error code with its title."""
+    entries = "".join(
+        f'<dt id="{escape(code)}"><code>{escape(code)}</code> ({refusal.status})</dt><dd>{escape(refusal.title)}.</dd>'
+        for code, refusal in REFUSALS.items()
+    )
+    return (
+        '<!DOCTYPE html><html lang="en"><head><meta charset="utf-8"><title>postroad: errors</title></head><body>'
+        f"<h1>Errors</h1><p>The detail of an error says what to do next.</p><dl>{entries}</dl></body></html>"
+    ).encode()
+
+
+ERROR_PAGE = error_page()
+
+
+def serve_error_page(request: FastRequest, reply: FastReply) -> None:
+    reply(200, ERROR_PAGE, ERROR_PAGE_TYPE, ERROR_PAGE_POLICY)
 
 
 class PollStyle(NamedTuple):

@@ -13,21 +13,22 @@ from typing import Any, Literal
 
 from msgspec.structs import replace
 
-from postroad.api.bulk_answer import BulkAnswer
 from postroad.api.error_responses import answer_limited, answer_refused, answer_unavailable, rate_headers
 from postroad.api.external_messages import check_addressed, wire_of
 from postroad.api.http.error_log import log_error
-from postroad.api.http.request import FastReply, FastRequest
+from postroad.api.http.request import FastReply, FastRequest, Headers
 from postroad.api.message_headers import check_encoding, read_message_headers
 from postroad.api.response_form import choose_response_codec
 from postroad.bootstrap.own_address import OwnAddress
 from postroad.bootstrap.settings import Settings
 from postroad.core.admission.rate_limit import UNLIMITED, RateLimiter, RateState
+from postroad.core.codecs.bulk import bulk_answer_type, encode_bulk_answer
 from postroad.core.codecs.codec import Codec
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.limits import WireLimits
 from postroad.core.codecs.native_formats import NativeForm
 from postroad.core.codecs.soap import SOAP11, SOAP12, SoapCodec
+from postroad.core.metrics.instruments import Histogram
 from postroad.core.model.caller import Caller
 from postroad.core.model.message import PostResult
 from postroad.core.model.snapshot import Directory
@@ -316,3 +317,37 @@ def _agreed_rate(directory: Directory, organization: str) -> int:
         found = directory.organization(organization)
         known = directory.cache["rate", organization] = found.posts_per_s if found is not None else 0
     return known
+
+
+class BulkAnswer:
+    """The response to a call with many posts: collects the answers, and sends them together in order."""
+
+    def __init__(
+        self,
+        reply: FastReply,
+        content_type: str,
+        messages: int,
+        headers: Headers = (),
+        seconds: Histogram | None = None,  # of all calls
+    ) -> None:
+        self._reply = reply
+        self._headers = headers
+        self._seconds = seconds
+        self._answer_type = bulk_answer_type(content_type)
+        self._answers: list[PostResult | Refused | None] = [None] * messages
+        self._missing = messages
+        if not messages:
+            self._send()
+
+    def answered(self, place: int, answer: Answer) -> None:
+        """Store the answer for the message with this index."""
+        self._answers[place] = Refused(answer.code, answer.detail) if isinstance(answer, Unavailable) else answer
+        self._missing -= 1
+        if not self._missing:
+            self._send()
+
+    def _send(self) -> None:
+        answers = [answer for answer in self._answers if answer is not None]
+        self._reply(200, encode_bulk_answer(self._answer_type, answers), self._answer_type.encode(), self._headers)
+        if self._seconds is not None:
+            self._seconds.observe(monotonic() - self._reply.asked_at_s)

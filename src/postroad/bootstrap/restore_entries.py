@@ -69,7 +69,7 @@ class RestoreEntries:
         value = newest_level()
         change = ObjectChange(LEVEL_KIND, LEVEL_KEY, self._level_version + 1, msgspec.to_builtins(value))
         reason = f"network level raised to {value.level} by a restore"
-        return ConfigurationChanged(self._clock.now_us(), BY_NETWORK, reason, (change,))
+        return ConfigurationChanged(at_us=self._clock.now_us(), by=BY_NETWORK, reason=reason, objects=(change,))
 
 
 def find_changes(group: RecordGroup) -> Iterator[ObjectChange]:

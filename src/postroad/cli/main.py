@@ -59,7 +59,7 @@ ENTRIES = {
         COMMANDS + "config.credentials", "Print a link that opens the console and logs you in, once."
     ),
     "confirmations": CommandEntry(
-        COMMANDS + "config.confirmations",
+        COMMANDS + "config.credentials",
         "Confirm credentials and members that operators have made for your organization.",
     ),
     "notifications": CommandEntry(

@@ -3,7 +3,7 @@
 Rules: a message is acknowledged only after the function has returned. If the function raises, or returns a value that
 cannot be sent, the message is given back and redelivered later, each time after a longer wait. Messages that were not
 started when the consumer stops are given back at once, so that another consumer gets them without waiting for the
-lease to end. A message that would outlast its lease is not started (``consumer_pace``).
+lease to end. A message that would outlast its lease is not started (``ConsumerPace``).
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ from __future__ import annotations
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import inf
 from traceback import extract_tb
 from typing import Any
 
+import msgspec
+
 from postroad.client.compose import PropertyValue, build_response
-from postroad.client.consumer_pace import Clock, ConsumerPace
 from postroad.client.conversations import Conversations
 from postroad.client.documents import make_parts, replace_documents
 from postroad.client.received_message import Received
@@ -30,6 +32,50 @@ _log = logging.getLogger("postroad.client")
 GIVING_BACK = Retrying(first_s=1.0, most_s=300.0)
 STOPPING = "the consumer is stopping"
 TOO_SLOW = "%d of %d messages could not be begun within their lease of %g s and come again; fewer are taken next time"
+Clock = Callable[[], float]  # seconds, from whenever
+
+
+class ConsumerPace:
+    """Adapts the number of leased messages to how long they take.
+
+    Rules: a message that would outlast its lease is not started, because another consumer may have it by then. A consumer
+    that received more messages than it could start leases fewer next time, because every hand-out counts as one of a
+    delivery's attempts.
+    """
+
+    def __init__(self, polling: PollRequest, clock: Clock) -> None:
+        self._polling = polling
+        self._clock = clock
+        self._lease_s = polling.lease_s or inf  # the network's own, which is not known here
+        self._most = polling.max
+        self._begun_s = self._last_s = 0.0
+        self._slowest_s = 0.0
+        self._in_time = 0
+
+    def polling(self) -> PollRequest:
+        return msgspec.structs.replace(self._polling, max=self._most)
+
+    def handed_out(self) -> None:
+        self._begun_s = self._last_s = self._clock()
+        self._slowest_s = 0.0
+        self._in_time = 0
+
+    def has_time(self) -> bool:
+        """Whether the lease lasts for one more message that is as slow as the slowest so far."""
+        return self._clock() + self._slowest_s < self._begun_s + self._lease_s
+
+    def done(self) -> None:
+        now_s = self._clock()
+        self._slowest_s = max(self._slowest_s, now_s - self._last_s)
+        self._last_s = now_s
+        self._in_time += now_s < self._begun_s + self._lease_s
+
+    def settle_on(self, taken: int) -> None:
+        """Lease fewer next time if time ran out, more if half of it was enough."""
+        if self._in_time < taken:
+            self._most = max(1, self._in_time)
+        elif taken == self._most and self._last_s - self._begun_s < self._lease_s / 2:
+            self._most = min(self._polling.max, self._most * 2)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -12,8 +12,7 @@ from itertools import count
 from typing import Any, TypeVar
 
 from postroad.client import external_format, requests, responses
-from postroad.client.chunk_post import Answer, ChunkPost
-from postroad.client.chunks import split_chunks
+from postroad.client.chunk_post import Answer, ChunkPost, split_chunks
 from postroad.client.compose import build_cancel
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying

@@ -19,10 +19,8 @@ from postroad.ports.journal import (
     JournalRecord,
     NewRecord,
 )
-from postroad.ports.machine import Clock, MemoryGauge, Randomness
+from postroad.ports.machine import Clock, Mailer, MemoryGauge, Passwords, Pusher, Randomness, Resolver, Secrets
 from postroad.ports.memories import FollowerCursors, NetworkNode, NodeRegistry, NotificationStore
-from postroad.ports.security import Passwords, Secrets
-from postroad.ports.transport import Mailer, Pusher, Resolver
 
 __all__ = (
     "Appended",

@@ -314,9 +314,7 @@ class Scenario:
 
     def number(self, delivered: Delivered) -> int:
         """Return the number of a delivery, by which the administration finds it."""
-        number = self.network.tokens.number(delivered.token)
-        assert number is not None, f"{delivered.token} is not a token of this network"
-        return number
+        return self.network.lookup.number(delivered)
 
     # ---- what the network records
 

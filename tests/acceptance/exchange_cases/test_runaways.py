@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED
+from postroad.adapters.confined.pool import KILLS_ALLOWED
 from tests.acceptance.exchange_cases.hall import open_hall
 
 ENDLESS = "declare function local:f($n) { if ($n lt 0) then 0 else local:f($n + 1) }; local:f(count(/order))"

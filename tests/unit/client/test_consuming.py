@@ -9,8 +9,7 @@ import pytest
 
 from postroad.client import Delivered, MessageType, Part, Received, Reply, Status
 from postroad.client.blocking.runner import call_function
-from postroad.client.consumer import build_answer, consume, describe_error
-from postroad.client.consumer_pace import ConsumerPace
+from postroad.client.consumer import ConsumerPace, build_answer, consume, describe_error
 from postroad.client.received_message import to_received
 from postroad.client.steps import ApiRequest, ApiResponse, FunctionRaised, Interrupted, RequestOutcome
 from postroad.core.codecs.json_form import JSON_FORM

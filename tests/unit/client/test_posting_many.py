@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from postroad.client import Message, PostResult, Refused, Unavailable, message
-from postroad.client.chunks import MAX_BYTES, split_chunks
+from postroad.client.chunk_post import MAX_BYTES, split_chunks
 from postroad.client.steps import ApiRequest, ApiResponse
 from postroad.core.codecs.bulk import encode_bulk_answer
 from postroad.core.codecs.envelope import ENVELOPE_FORM, ENVELOPES

@@ -215,7 +215,7 @@ async def _count(found: Inhabited) -> None:
     )  # fmt: skip
     await found.running.network.configuration.change("tests", [build_save(invoice)])
     named = {"buyer": found.places["buyer"], "seller": found.places["shop"], "stamper": found.places["desk"]}
-    counted = Counted(house=HOUSE, services=named, sessions=(found.places["session"],))
+    counted = Counted(organization=HOUSE, services=named, sessions=(found.places["session"],))
     counted.write(found.running.settings.warehouse_folder)
     found.places |= {"period": counted.period, "invoice": invoice.number}
     for number, who in enumerate(EVERYBODY):

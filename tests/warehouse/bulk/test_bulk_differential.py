@@ -13,7 +13,7 @@ import yaml
 from postroad.adapters.journal.segments import SegmentReader
 from postroad.core.model.journal import MessagePosted, MessageRefused, decode, encode
 from postroad.core.model.route import Copy
-from postroad.flow.stages.refused_post import MAX_DETAIL
+from postroad.flow.stages.entries import MAX_DETAIL
 from postroad.ports import BodyAt
 from postroad.warehouse.bulk.job import BulkRun, result_frame
 from postroad.warehouse.bulk.read.archive import list_pieces

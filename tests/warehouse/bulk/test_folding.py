@@ -13,7 +13,7 @@ from postroad.core.batching import ArrivingMessage
 from postroad.core.model.batch import Batch, BatchMember, BatchState, Criterion
 from postroad.core.model.batch_policy import BatchPolicy, Controlled, Empty, Port, SortKey
 from postroad.core.model.rule import MessageSection, ValueLocation
-from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.conditions.places import place_key
 from postroad.warehouse.bulk.batch.folding import (
     BatchArrival,
     BatchFolding,

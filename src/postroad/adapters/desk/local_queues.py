@@ -9,15 +9,14 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Callable, Collection
-from typing import Any
+from typing import Any, NamedTuple
 
 from postroad.adapters.desk.group_commit import GroupCommit
 from postroad.adapters.desk.hot_state import HotState
-from postroad.adapters.desk.lease_terms import LeaseTerms
 from postroad.adapters.desk.queue_pages import KnownMessages, PageSize
 from postroad.adapters.desk.searches import PAGE_ROWS, SEARCH_S, Searches
 from postroad.adapters.index.gap_check import require_no_gap
-from postroad.core.delivery.mailbox import EVERY_NUMBER, ClaimedDeliveries, Mailbox, is_wanted
+from postroad.core.delivery.mailbox import EVERY_NUMBER, UNRECORDED, ClaimedDeliveries, Mailbox, is_wanted
 from postroad.core.delivery.reasons import make_reason, reason_text, stored_reason
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
 from postroad.core.model.ids import delivery_origin
@@ -33,6 +32,34 @@ SEARCH_AGAIN_S = 60.0  # seconds; deliveries that a search found stay in memory
 TRANSACTION = QUERIES["message"][1].index("transaction_id")
 RECIPIENT = DELIVERY.index("recipient")
 ENDED_AT_ONCE = 500  # expired or exhausted journeys that are ended together
+
+
+class LeaseTerms(NamedTuple):
+    """Which deliveries a claim requests, and how often one may be handed out."""
+
+    selector: Selector
+    attempts_most: int
+    up_to: int  # the highest requested number
+    early: bool = False  # include deliveries that wait for a push retry
+    searched_to: int = 0  # up to this number, all matching deliveries are in memory
+
+    def take(self, box: Mailbox, most: int, now: float, now_us: int) -> ClaimedDeliveries:
+        """Lease up to ``most`` deliveries of the mailbox, until their hand-out is recorded."""
+        return box.take(
+            self.selector,
+            most,
+            now,
+            now_us,
+            UNRECORDED,
+            self.attempts_most,
+            up_to=self.up_to,
+            early=self.early,
+            searched_to=self.searched_to,
+        )
+
+    def take_one(self, box: Mailbox, number: int, now_us: int, taken: ClaimedDeliveries) -> None:
+        """Lease this delivery, if it is available."""
+        box.take_one(number, now_us, UNRECORDED, self.attempts_most, taken, self.early)
 
 
 class LocalQueues:
@@ -128,7 +155,12 @@ class LocalQueues:
             if not future.done():
                 future.set_result(outcome)
 
-        entry = DeliveriesLeased(self._clock.now_us(), mailbox, lease_s, tuple([queued.number for queued in leased]))
+        entry = DeliveriesLeased(
+            at_us=self._clock.now_us(),
+            by=mailbox,
+            lease_s=lease_s,
+            deliveries=tuple([queued.number for queued in leased]),
+        )
         self._group.submit(JournalStep(entry, reserve=True), done)
         outcome = await future
         if isinstance(outcome, Unavailable):
@@ -210,7 +242,9 @@ class LocalQueues:
         """End deliveries, except those that another step has ended in the meantime."""
         while numbers := tuple([number for number in numbers if not self._hot.is_over(number)]):
             text, why = reason_text(reason), stored_reason(reason)
-            entry = DeliveriesEnded(self._clock.now_us(), "network", state, text, numbers, why=why)
+            entry = DeliveriesEnded(
+                at_us=self._clock.now_us(), by="network", state=state, reason=text, deliveries=numbers, why=why
+            )
             outcome = await self._group.commit(JournalStep(entry, reserve=True, waiting=numbers))
             if isinstance(outcome, Unavailable):
                 raise outcome

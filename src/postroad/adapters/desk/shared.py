@@ -8,14 +8,15 @@ the nodes' clocks, never from the database, so they should agree to within a fra
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Collection, Sequence
+from collections import Counter
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from postroad.adapters.desk.group_commit import Done, DoneAll, GroupCommit
 from postroad.adapters.desk.local import MAX_ATTEMPTS
 from postroad.adapters.desk.shared_arrivals import ArrivalListener
 from postroad.adapters.desk.shared_claims import SharedClaims, read_queued_row
-from postroad.adapters.desk.shared_counts import SharedCounts
+from postroad.adapters.desk.shared_effects import list_queued_copies
 from postroad.adapters.desk.shared_group import EndedDelivery, GroupPlan, UsedKey, Verdict, WrittenRecord
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.postgres_connections import ConnectionPool
@@ -23,7 +24,14 @@ from postroad.adapters.journal.postgres_schema import load_named_statements, mig
 from postroad.core.delivery.mailbox import EVERY_NUMBER
 from postroad.core.metrics.registry import Metrics
 from postroad.core.model.delivery import DeliveryState, FoundDelivery, Queued
-from postroad.core.model.journal import decode
+from postroad.core.model.journal import (
+    DeliveriesAcknowledged,
+    DeliveryResent,
+    Entry,
+    InvocationReturned,
+    MessagePosted,
+    decode,
+)
 from postroad.core.model.selector import Selector
 from postroad.core.projection.delivery_rows import found_from_row
 from postroad.errors import Unavailable
@@ -32,6 +40,47 @@ from postroad.ports import BodyAt, Clock, Committed, Conflict, EndJourney, Index
 PACKAGE = "postroad.adapters.desk"
 SQL = load_named_statements(PACKAGE, "desk.sql")
 LOOK_AGAIN_S = 5.0  # a lease of another node may lapse without a notification
+
+
+class SharedCounts:
+    """How many deliveries wait in each mailbox of a shared network, as far as this node knows.
+
+    Rule: the tables are right. Between two counts, this node adds what it queues and subtracts what it acknowledges;
+    deliveries that other nodes queue or end, and ends by the network, appear with the next count.
+    """
+
+    __slots__ = ("_changes", "_counted")
+
+    def __init__(self) -> None:
+        self._counted: Mapping[str, int] = {}
+        self._changes: Counter[str] = Counter()  # since the last count began
+
+    def of(self, mailbox: str) -> int:
+        return max(0, self._counted.get(mailbox, 0) + self._changes[mailbox])
+
+    def add(self, entries: Iterable[Entry]) -> None:
+        """Count the effect of entries that this node has committed."""
+        changes = self._changes
+        for entry in entries:
+            if isinstance(entry, MessagePosted):
+                for _, mailbox in list_queued_copies(entry):
+                    changes[mailbox] += 1
+            elif isinstance(entry, DeliveriesAcknowledged):
+                changes[entry.by] -= len(entry.deliveries)
+            elif isinstance(entry, InvocationReturned):
+                changes[entry.by] -= 1
+                changes[entry.next] += 1
+            elif isinstance(entry, DeliveryResent):
+                changes[entry.next] += 1
+
+    def begin(self) -> None:
+        """Begin a count: changes from now on are added to its result."""
+        self._counted = {name: self.of(name) for name in {*self._counted, *self._changes}}
+        self._changes = Counter()
+
+    def replace(self, counted: Mapping[str, int]) -> None:
+        """End a count that has found these numbers."""
+        self._counted = counted
 
 
 class SharedDesk:

@@ -163,7 +163,7 @@ class SharedClaims:
         entries: list[ABOUT_DELIVERIES] = [
             _ended(lease, "expired", late, expired),
             _ended(lease, "failed", tries, exhausted),
-            DeliveriesLeased(lease.at_us, lease.mailbox, lease.length_s, _numbers(leased)),
+            DeliveriesLeased(at_us=lease.at_us, by=lease.mailbox, lease_s=lease.length_s, deliveries=_numbers(leased)),
         ]
         self._reserved.update(_numbers(leased))
         try:
@@ -222,4 +222,6 @@ def _matches(selector: Selector, row: Sequence[Any]) -> bool:
 
 def _ended(lease: SharedLease, state: str, reason: Reason, ended: list[Queued]) -> DeliveriesEnded:
     numbers, text = _numbers(ended), reason_text(reason)
-    return DeliveriesEnded(lease.at_us, "network", state, text, numbers, why=stored_reason(reason))
+    return DeliveriesEnded(
+        at_us=lease.at_us, by="network", state=state, reason=text, deliveries=numbers, why=stored_reason(reason)
+    )

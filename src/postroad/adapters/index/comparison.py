@@ -12,10 +12,10 @@ from typing import Any
 
 import apsw
 
+from postroad.adapters.index.layout import KEYS
 from postroad.adapters.index.named_sql import load_statements, whole_table
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.index.sqlite_file import check_file, damaged_index, open_reader, report_damage
-from postroad.adapters.index.table_keys import KEYS
 from postroad.core.projection.project import project
 from postroad.core.projection.tables import TABLES
 from postroad.flow.indexing import BATCH_BYTES, JournalSource, Progress, other_journal_error

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from postroad.adapters.index.header_columns import IN_HEADER
-from postroad.adapters.index.table_keys import ACTIVITY_BITS, SPAN_BITS
 from postroad.core.projection.tables import STATEMENTS, TABLES, Changes
 from postroad.ports import JournalHead
 
@@ -33,6 +32,29 @@ _RECIPIENT_PLACES = {
     "insert_resent_delivery": 5,
     "insert_changed_delivery": 5,
 }
+_OTHER_KEYS = {
+    "seen": ("key", "seq"),
+    "found": ("key", "seq"),
+    "trail": ("number", "seq"),
+    "object": ("kind", "key"),
+    "object_version": ("kind", "key", "version"),
+    "reference": ("owner", "map", "service", "key_name", "key_value"),
+    "relation": (
+        "owner",
+        "map",
+        "service",
+        "key_name",
+        "key_value",
+        "other_service",
+        "other_name",
+        "other_value",
+    ),
+    "control_number": ("series", "number"),
+}
+
+KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}
+ACTIVITY_BITS = 12  # a service is noted once in every span of 4096 entries in which it sent or was sent something
+SPAN_BITS = 14  # a key is remembered once in every span of 16 384 entries; its first use is the one that counts
 
 
 class ServiceNumbers(dict[str, int]):

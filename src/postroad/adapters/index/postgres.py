@@ -22,6 +22,7 @@ from postroad.adapters.index.header_columns import complete_answer, complete_tab
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
     DATABASE_TABLES,
+    KEYS,
     NOTHING_APPLIED,
     STORED_CHANGED_DELIVERY,
     STORED_DELIVERY,
@@ -32,7 +33,6 @@ from postroad.adapters.index.layout import (
 )
 from postroad.adapters.index.migrations import VERSION_TABLE, Migration, is_newer_and_usable, list_pending
 from postroad.adapters.index.named_sql import load_statements, whole_table
-from postroad.adapters.index.table_keys import KEYS
 from postroad.adapters.journal.postgres_connections import LONG_WORK_S, ConnectionPool
 from postroad.core.model.ids import delivery_origin
 from postroad.core.projection.tables import FIRST_JOURNEY, ONWARD_DELIVERY, RESENT_DELIVERY, TABLES, Changes

@@ -24,6 +24,7 @@ from postroad.adapters.index.header_columns import complete_answer, complete_tab
 from postroad.adapters.index.layout import (
     DATABASE_STATEMENTS,
     DATABASE_TABLES,
+    KEYS,
     NOTHING_APPLIED,
     ServiceNumbers,
     list_activity,
@@ -39,7 +40,6 @@ from postroad.adapters.index.sqlite_file import (
     require_checksums,
     write_transaction,
 )
-from postroad.adapters.index.table_keys import KEYS
 from postroad.core.projection.tables import Changes
 from postroad.errors import Unavailable
 from postroad.ports import JournalHead

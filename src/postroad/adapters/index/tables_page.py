@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from postroad.adapters.index.layout import KEYS
 from postroad.adapters.index.migrations import migrations
-from postroad.adapters.index.table_keys import KEYS
 from postroad.core.projection.queries import QUERIES
 from postroad.core.projection.tables import STATEMENTS, TABLES
 

@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 
 from postroad.adapters.index.batch_folding import hand_out, settle
 from postroad.adapters.index.gap_check import require_no_gap
-from postroad.adapters.index.table_keys import KEYS, SPAN_BITS
+from postroad.adapters.index.layout import KEYS, SPAN_BITS
 from postroad.adapters.memory.query_answers import BATCH_ANSWERS, DUE_ANSWERS, SEARCH_KEY_ANSWERS
 from postroad.core.delivery.mailbox import IN_A_BATCH_US
 from postroad.core.model.delivery import DeliveryState

@@ -9,16 +9,19 @@ from __future__ import annotations
 
 import asyncio
 import errno
+import re
 import ssl
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from datetime import UTC
+from email.utils import parsedate_to_datetime
 from ipaddress import ip_address
 
+from postroad import __version__
 from postroad.adapters.transport.addresses import Address
 from postroad.adapters.transport.connections import IdleConnections, PushConnection
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import ClosedUnanswered, NoAnswer, find_reason
 from postroad.adapters.transport.permission import Permission, not_allowed
-from postroad.adapters.transport.request_head import request_head, retry_after_s
 from postroad.adapters.transport.response_reader import ReceiverResponse
 from postroad.adapters.transport.tls import TlsContexts
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
@@ -30,6 +33,46 @@ ADDRESSES_TRIED = 3
 OUT_OF_FILES = frozenset({errno.EMFILE, errno.ENFILE})
 SHEDDING_S = 0.01  # time for the event loop to close dropped connections
 ANSWER_BYTES = 64 << 10
+FRAMING = frozenset({
+    "host", "content-length", "transfer-encoding", "connection", "expect", "te", "trailer", "upgrade", "keep-alive",
+    "proxy-authorization", "proxy-connection", "accept-encoding", "cookie",
+})  # fmt: skip
+_NAME = re.compile(r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+")
+_VALUE = re.compile(r"[\t\x20-\x7e\x80-\xff]*")
+_SECONDS = re.compile(r"[0-9]+", re.ASCII)
+
+
+def request_head(destination: Destination, headers: Mapping[str, str], length: int) -> bytes:
+    """Return the bytes before the body; raises NoAnswer if a header cannot be sent.
+
+    Rule: only this module writes the framing of the request (host, length, connection); a caller's header can neither
+    repeat it nor add a line.
+    """
+    lines = [
+        f"POST {destination.target} HTTP/1.1",
+        f"host: {destination.authority}",
+        f"content-length: {length}",
+        "accept-encoding: identity",
+    ]
+    if not any(name.lower() == "user-agent" for name in headers):
+        lines.append(f"user-agent: postroad/{__version__}")
+    for name, value in headers.items():
+        if name.lower() in FRAMING or not _NAME.fullmatch(name) or not _VALUE.fullmatch(value):
+            raise NoAnswer(make_reason("push.header", header=repr(name[:80])))
+        lines.append(f"{name}: {value}")
+    return ("\r\n".join(lines) + "\r\n\r\n").encode("latin-1")
+
+
+def retry_after_s(text: str, now_s: float) -> float | None:
+    """Return the seconds to wait by Retry-After, given as seconds or a date; None if it cannot be parsed."""
+    if _SECONDS.fullmatch(text):
+        return float(text)
+    try:
+        when = parsedate_to_datetime(text)
+    except (ValueError, OverflowError, IndexError, TypeError):
+        return None
+    aware = when if when.tzinfo is not None else when.replace(tzinfo=UTC)
+    return max(0.0, aware.timestamp() - now_s)
 
 
 class HttpPusher:

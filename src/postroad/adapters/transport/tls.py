@@ -9,11 +9,13 @@ from __future__ import annotations
 import asyncio
 import os
 import ssl
+import tempfile
 from collections import OrderedDict
+from collections.abc import Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 
 from postroad.adapters.transport.no_answer import NoAnswer
-from postroad.adapters.transport.private_file import open_private_file
 from postroad.core.delivery.reasons import make_reason
 from postroad.errors import Misconfigured
 
@@ -79,3 +81,19 @@ class TlsContexts:
             # Without a password, OpenSSL would prompt for one at the terminal and wait.
             context.load_cert_chain(*certificate, password="")
         return context
+
+
+@contextmanager
+def open_private_file(content: bytes) -> Iterator[str]:
+    """Provide the path of a file with this content, which only this process can read, until the end of the block."""
+    if hasattr(os, "memfd_create"):
+        number = os.memfd_create("secret", os.MFD_CLOEXEC)
+        with os.fdopen(number, "wb") as file:
+            file.write(content)
+            file.flush()
+            yield f"/proc/self/fd/{number}"
+        return
+    with tempfile.NamedTemporaryFile() as file:  # created with mode 0600
+        file.write(content)
+        file.flush()
+        yield file.name

@@ -10,7 +10,7 @@ from postroad.api.pagination import PageQuery
 from postroad.api.resources.stop_contents import part_view
 from postroad.core.codecs.lexical import read_time, write_time
 from postroad.core.configuration.shapes import Line, Seconds, StrictShape, Word
-from postroad.core.model.failure_cause import Cause
+from postroad.core.model.reason import Cause
 from postroad.core.resources.base import build_resource
 from postroad.core.resources.dead_letters import LetterCount, LetterDetails, LetterEvent, LetterResult, LetterView
 from postroad.core.visibility.redact_dead_letter import DeadLetterView

@@ -7,9 +7,9 @@ from typing import Any
 from postroad.api.resources.context import time_or_none
 from postroad.core.audit.history.builder import TRANSLATED
 from postroad.core.audit.history.refused_post import refused_history
-from postroad.core.audit.history.role_status import role_of, status_of
+from postroad.core.audit.history.status_text import role_of, status_of
 from postroad.core.codecs.lexical import write_time
-from postroad.core.model.delivery import DeliveryState
+from postroad.core.model.delivery import DeliveryState, PushPause
 from postroad.core.model.history import (
     CopyHistory,
     History,
@@ -21,7 +21,6 @@ from postroad.core.model.history import (
     Stop,
 )
 from postroad.core.model.journal import MessagePosted, MessageRefused
-from postroad.core.model.push_pause import PushPause
 from postroad.core.model.sizes import content_size, wire_size
 from postroad.core.model.snapshot import Directory
 from postroad.core.resources.base import build_resource

@@ -9,9 +9,8 @@ from postroad.api.resources.openapi_resources import returns
 from postroad.api.resources.paths import SERVICE
 from postroad.api.resources.route_guards import GuardedRoute
 from postroad.core.codecs.lexical import write_time
-from postroad.core.model.push_pause import PushPause
-from postroad.core.resources.pushes import PauseView, PushStateView, TriedPushView
-from postroad.core.resources.services import ReleaseView
+from postroad.core.model.delivery import PushPause
+from postroad.core.resources.services import PauseView, PushStateView, ReleaseView, TriedPushView
 from postroad.flow.administration import pushes as pushing
 from postroad.flow.administration import releases as releasing
 

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import msgspec
 
 from postroad.cli.framework.output import Output
+from postroad.core.billing.invoice_rows import line_text
 from postroad.core.billing.invoices import InvoiceAccount, LineTotal
-from postroad.core.billing.line_text import line_text
 from postroad.core.model.billing import MICROS, Invoice, InvoiceLine
 from postroad.core.resources.billing import InvoiceSummary
 

@@ -17,11 +17,11 @@ from postroad.client.access import Access
 from postroad.client.blocking.batches import Batches
 from postroad.client.blocking.billing import Billing
 from postroad.client.blocking.bindings import Bindings
+from postroad.client.blocking.credentials import Certificates, StoredSecrets
 from postroad.client.blocking.dead_letters import DeadLetters
 from postroad.client.blocking.models import Models
 from postroad.client.blocking.notifications import Notifications
 from postroad.client.blocking.runner import ConversationRunner, Function
-from postroad.client.blocking.secrets import StoredSecrets
 from postroad.client.chunk_post import Answer
 from postroad.client.compose import MessageFields, message
 from postroad.client.consumer import build_answer, consume
@@ -294,6 +294,11 @@ class Client:
     def billing(self) -> Billing:
         """The billing API: read usage and invoices; operators issue, credit and record payments."""
         return Billing(self._talks, self._run)
+
+    @property
+    def certificates(self) -> Certificates:
+        """The certificates API: register client certificates with proof that you hold their keys."""
+        return Certificates(self._talks, self._run)
 
     @property
     def dead_letters(self) -> DeadLetters:

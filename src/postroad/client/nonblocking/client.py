@@ -25,11 +25,11 @@ from postroad.client.external_format import NO_HEADERS, PlainMessage
 from postroad.client.nonblocking.batches import AsyncBatches
 from postroad.client.nonblocking.billing import AsyncBilling
 from postroad.client.nonblocking.bindings import AsyncBindings
+from postroad.client.nonblocking.credentials import AsyncCertificates, AsyncStoredSecrets
 from postroad.client.nonblocking.dead_letters import AsyncDeadLetters
 from postroad.client.nonblocking.models import AsyncModels
 from postroad.client.nonblocking.notifications import AsyncNotifications
 from postroad.client.nonblocking.runner import AsyncConversationRunner, Function
-from postroad.client.nonblocking.secrets import AsyncStoredSecrets
 from postroad.client.received_message import Received
 from postroad.client.retries import Retrying
 from postroad.client.steps import TIMEOUT_S
@@ -299,6 +299,11 @@ class AsyncClient:
     def billing(self) -> AsyncBilling:
         """The billing API: read usage and invoices; operators issue, credit and record payments."""
         return AsyncBilling(self._talks, self._run)
+
+    @property
+    def certificates(self) -> AsyncCertificates:
+        """The certificates API: register client certificates with proof that you hold their keys."""
+        return AsyncCertificates(self._talks, self._run)
 
     @property
     def dead_letters(self) -> AsyncDeadLetters:

@@ -30,9 +30,8 @@ from postroad.console.page_guards import member_page, render_page
 from postroad.console.pages.reports import list_organizations, requested_organization
 from postroad.core.billing.balances import Balance
 from postroad.core.billing.calendar import check_period, day_of
-from postroad.core.billing.invoice_rows import COLUMNS, invoice_rows
+from postroad.core.billing.invoice_rows import COLUMNS, invoice_rows, line_text
 from postroad.core.billing.invoices import CREDIT, InvoiceAccount, round_amount
-from postroad.core.billing.line_text import line_text
 from postroad.core.billing.records import BillingRecords
 from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.model.billing import Invoice, InvoiceLine

@@ -10,8 +10,7 @@ import re
 from collections.abc import Callable, Sequence
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.documents.detection import document_kind
-from postroad.core.documents.kinds import BusinessDocumentKind
+from postroad.core.documents.detection import BusinessDocumentKind, document_kind
 from postroad.core.interchange.model import Envelope
 from postroad.core.model.batch import Batch, BatchMember
 from postroad.core.model.batch_policy import Batching

@@ -11,7 +11,7 @@ from typing import Any
 
 from postroad.core.model.batch import BatchMember
 from postroad.core.model.batch_policy import BatchPolicy, SortKey
-from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.conditions.places import place_key
 from postroad.core.routing.conditions.values import READERS
 
 

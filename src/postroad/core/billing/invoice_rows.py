@@ -1,4 +1,4 @@
-"""Invoices as CSV rows and as plain values."""
+"""Invoices as CSV rows and as plain values, and the text of each line."""
 
 from __future__ import annotations
 
@@ -9,15 +9,36 @@ from typing import Any
 
 import msgspec
 
-from postroad.core.billing.line_text import line_text
 from postroad.core.codecs.csv_cells import csv_cell
-from postroad.core.model.billing import Invoice
+from postroad.core.model.billing import Invoice, InvoiceLine
 
 COLUMNS = (
     *("number", "document", "corrects", "organization", "period", "currency", "issued_on", "due_on", "line", "text"),
     *("kind", "part", "service", "tariff", "quantity", "kilobytes", "micros", "amount"),
 )
 INTERNAL = ("addresses", "request")  # of a record, not of the document
+TEXTS = {
+    ("message", "originator"): "Messages sent by {service}",
+    ("message", "in transit"): "Messages passing {service}",
+    ("message", "recipient"): "Messages received by {service}",
+    ("message", "payer"): "Messages at {service}, whose cost you took over",
+    ("invocation", "originator"): "Work of {service} on messages you sent",
+    ("invocation", "in transit"): "Work of {service}",
+    ("invocation", "recipient"): "Work of {service} on messages you received",
+    ("invocation", "payer"): "Work of {service}, whose cost you took over",
+    ("invocation", "vendor"): "Your part for the work of {service}",
+}
+
+
+def line_text(line: InvoiceLine, addresses: Mapping[str, str]) -> str:
+    """The line in words; ``addresses`` of services by GCID."""
+    if line.text:
+        return line.text
+    service = addresses.get(line.service, line.service)
+    text = TEXTS.get((line.kind, line.part))
+    if text is None:  # invoices that earlier versions issued may have any
+        return " ".join(word for word in (line.kind, line.part, service) if word)
+    return text.format(service=service)
 
 
 def as_csv(invoices: Iterable[Invoice], addresses: Mapping[str, str]) -> str:

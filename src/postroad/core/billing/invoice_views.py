@@ -10,7 +10,7 @@ from datetime import date
 from decimal import Decimal
 
 from postroad.core.billing.balances import Balance
-from postroad.core.billing.line_text import line_text
+from postroad.core.billing.invoice_rows import line_text
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine, Payment
 from postroad.core.resources.billing import BalanceView, InvoiceDetails, InvoiceLineView, InvoiceSummary, PaymentView
 

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from postroad.core.billing.calendar import period_us
 from postroad.core.billing.charges import UNKNOWN
+from postroad.core.billing.invoice_rows import TEXTS
 from postroad.core.billing.invoices import (
     InvoiceAccount,
     InvoiceIssue,
@@ -22,7 +23,6 @@ from postroad.core.billing.invoices import (
     make_credit_note,
     make_invoice,
 )
-from postroad.core.billing.line_text import TEXTS
 from postroad.core.billing.records import BillingRecords, newest_number
 from postroad.core.model.billing import BillingSettings, Invoice, decimals
 from postroad.errors import Refused

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from decimal import Decimal
 
 from postroad.core.billing.calendar import first_day
-from postroad.core.billing.line_text import line_text
+from postroad.core.billing.invoice_rows import line_text
 from postroad.core.codecs.xml import parse
 from postroad.core.codecs.xml_escape import text_value
 from postroad.core.model.billing import DocumentKind, Invoice, InvoiceLine

@@ -13,7 +13,7 @@ from typing import NamedTuple, Protocol
 from postroad.core.codecs.lexical import write_time
 from postroad.core.delivery.legacy_reasons import find_old_code
 from postroad.core.model.delivery import Queued
-from postroad.core.model.failure_cause import Cause as Cause
+from postroad.core.model.reason import Cause as Cause
 from postroad.core.resources.dead_letters import LetterGroup
 
 MEANING: dict[Cause, str] = {

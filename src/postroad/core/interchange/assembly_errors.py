@@ -5,6 +5,7 @@ Rule: a pointer names the member, counted from 0, or the value of the envelope; 
 
 from __future__ import annotations
 
+import re
 from datetime import UTC, datetime, timedelta
 
 from postroad.core.interchange.model import Envelope
@@ -12,6 +13,7 @@ from postroad.errors import Refused
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DAY_MINUTES = 24 * 60
+_MEMBER = re.compile(r"/members/([0-9]+)")
 
 
 def unfit(detail: str) -> Refused:
@@ -37,3 +39,9 @@ def offset_minutes(envelope: Envelope) -> int:
     if not offset.removeprefix("-").isdecimal() or len(offset) > 5 or abs(int(offset)) >= _DAY_MINUTES:
         raise unfit_value("utc_offset_minutes", f"{offset!r} is not a number of minutes below 1440 (one day)")
     return int(offset)
+
+
+def find_unfit_member(refusal: Refused) -> int | None:
+    """Return the position of the member that the error is about; None if it is not about a single member."""
+    found = _MEMBER.fullmatch(refusal.pointer)
+    return int(found.group(1)) if found is not None else None

@@ -10,8 +10,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from postroad.core.codecs.buffers import Buffer
-from postroad.core.documents.detection import document_kind
-from postroad.core.documents.kinds import BusinessDocumentKind
+from postroad.core.documents.detection import BusinessDocumentKind, document_kind
 from postroad.core.interchange.acknowledgements import ReportedStatus
 from postroad.core.interchange.model import Split
 from postroad.core.interchange.standard import Standard, StandardCatalogue

@@ -7,6 +7,7 @@ loses its lease is redelivered.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from enum import IntEnum
 from typing import NamedTuple
 
@@ -157,3 +158,16 @@ class FoundDelivery(NamedTuple):
 
     queued: Queued
     state: DeliveryState
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PushPause:
+    """Why pushes to a service are paused, and when the next push is tried."""
+
+    until_us: int  # when one message is pushed as a probe
+    failed: int
+    of: int  # the number of latest pushes, of which ``failed`` failed
+
+    @property
+    def why(self) -> str:
+        return f"{self.failed} of the last {self.of} pushes failed"

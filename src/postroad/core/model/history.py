@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from postroad.core.model.push_pause import PushPause
+from postroad.core.model.delivery import PushPause
 
 UNDER_WAY = "under way"  # state of a followed copy whose journey has not ended
 QUEUED = "queued"  # state of a delivery that has not ended

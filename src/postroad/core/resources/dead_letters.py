@@ -7,7 +7,7 @@ from typing import Annotated
 from msgspec import Meta, field
 
 from postroad.core.codecs.lexical import read_time
-from postroad.core.model.failure_cause import Cause
+from postroad.core.model.reason import Cause
 from postroad.core.resources.base import Page, Resource, one_of
 from postroad.core.resources.messages import PartView
 

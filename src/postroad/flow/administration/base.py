@@ -25,8 +25,7 @@ from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.registration import OPEN_REGISTRATION, RegistrationPolicy
 from postroad.flow.concurrency.commit import run_to_completion
-from postroad.flow.concurrency.keyed_limit import KeyedSemaphore
-from postroad.flow.concurrency.window_limit import WindowLimit
+from postroad.flow.concurrency.keyed_limit import KeyedSemaphore, WindowLimit
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import DirectoryChange
 from postroad.ports import Clock, Passwords, QueryEngine

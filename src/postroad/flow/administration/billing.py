@@ -141,7 +141,13 @@ async def credit_invoice(
     def decide(records: BillingRecords) -> BillingJournalEntry:
         note = build_credit(records, number, amount, reason, on=on, books=books)
         follows = records.newest(account_of(note))
-        return InvoiceCredited(network.clock.now_us(), caller.name, issued_document(note), follows, request)
+        return InvoiceCredited(
+            at_us=network.clock.now_us(),
+            by=caller.name,
+            document=issued_document(note),
+            follows=follows,
+            request=request,
+        )
 
     recorded = await _record_once(network, decide, request)
     if isinstance(recorded, Invoice):
@@ -168,11 +174,11 @@ async def record_payment(
     def decide(records: BillingRecords) -> BillingJournalEntry:
         first = records.root(number)
         return PaymentRecorded(
-            network.clock.now_us(),
-            caller.name,
-            records.next_payment(first.number),
-            first.number,
-            parse_amount(amount, first.currency),
+            at_us=network.clock.now_us(),
+            by=caller.name,
+            id=records.next_payment(first.number),
+            invoice=first.number,
+            amount=parse_amount(amount, first.currency),
             currency=first.currency,
             received_on=day,
             reference=reference,
@@ -247,7 +253,12 @@ def _issue(
     """Return the entries of the documents that are due; ``addresses`` are those of the services in their lines."""
     now_us = network.clock.now_us()
     return [
-        InvoiceIssued(now_us, caller.name, issued_document(replace(document, addresses=dict(addresses))), follows)
+        InvoiceIssued(
+            at_us=now_us,
+            by=caller.name,
+            document=issued_document(replace(document, addresses=dict(addresses))),
+            follows=follows,
+        )
         for document, follows in _due(network, period, counted, records)
     ]
 

@@ -12,8 +12,13 @@ from dataclasses import replace
 
 from postroad.core.admission.connection_rights import is_open_to, is_open_to_organization
 from postroad.core.configuration.entries.bindings import RESERVED, default_binding_name
-from postroad.core.exchange.binding_limits import find_exceeded_limit
-from postroad.core.exchange.exchange import BindingDecider, BoundExchange, decider_of, is_always_evaluated
+from postroad.core.exchange.exchange import (
+    BindingDecider,
+    BoundExchange,
+    decider_of,
+    find_exceeded_limit,
+    is_always_evaluated,
+)
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import Caller
 from postroad.core.model.configuration_objects import object_key

@@ -137,7 +137,9 @@ async def _record_conflict(administration: Administration, caller: Caller, servi
     others = [one.address for one in holders if one is not None and one.organization != service.organization]
     if others:
         detail = f"{service.address} wants the certificate {fingerprint} of {others[0]}"
-        entry = AccessRecorded(network.clock.now_us(), caller.name, "certificate.conflict", detail[:400])
+        entry = AccessRecorded(
+            at_us=network.clock.now_us(), by=caller.name, what="certificate.conflict", detail=detail[:400]
+        )
         await commit_step(network.desk, JournalStep(entry, reserve=True))
 
 

@@ -72,7 +72,7 @@ async def _rotate_token(network: Network, caller: Caller) -> StoredTokenKey:
 
 
 async def _record(network: Network, caller: Caller, what: str, detail: str) -> None:
-    entry = AccessRecorded(network.clock.now_us(), caller.name, what, detail)
+    entry = AccessRecorded(at_us=network.clock.now_us(), by=caller.name, what=what, detail=detail)
     await commit_step(network.desk, JournalStep(entry, reserve=True))
 
 

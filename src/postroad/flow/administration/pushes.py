@@ -9,9 +9,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import PushPause
 from postroad.core.model.directory import DeliveryMode, Role, Service
 from postroad.core.model.journal import AccessRecorded
-from postroad.core.model.push_pause import PushPause
 from postroad.core.model.snapshot import Directory
 from postroad.errors import Refused
 from postroad.flow.administration.base import find_visible_service, require_service
@@ -49,7 +49,7 @@ async def try_now(network: Network, caller: Caller, named: str) -> tuple[Service
         )
     if service.delivery is not DeliveryMode.PUSH:
         return service, RequestedPush(reason=NOT_PUSHED)
-    entry = AccessRecorded(network.clock.now_us(), caller.name, "push.tried", service.address)
+    entry = AccessRecorded(at_us=network.clock.now_us(), by=caller.name, what="push.tried", detail=service.address)
     await commit_step(network.desk, JournalStep(entry, reserve=True))
     return service, await network.pushes.try_now(service.gcid) or RequestedPush(reason=NOT_HERE)
 

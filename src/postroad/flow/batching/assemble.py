@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import re
 from collections.abc import Callable, Mapping
 from typing import NamedTuple, TypeVar
 
@@ -21,6 +20,7 @@ from postroad.core.batching.interchange_contents import document_of, envelope_of
 from postroad.core.batching.moves import mark_assembled, remove_member, suspend_batch
 from postroad.core.delivery.possible_duplicate import is_possible_duplicate
 from postroad.core.delivery.reasons import make_reason
+from postroad.core.interchange.assembly_errors import find_unfit_member
 from postroad.core.interchange.document_options import read_declared_options
 from postroad.core.interchange.model import DescribedDocument, Envelope, Placed
 from postroad.core.interchange.numbering import NumberDrawing, NumberingParties, RedrawnNumbers
@@ -54,7 +54,6 @@ OFF_LOOP_BYTES = 256 << 10  # from so many bytes on, an interchange is made besi
 MAX_REASON = 500
 DAMAGED = Refused("storage.damaged", "a document of it cannot be read; contact the network's operator, then resume it")
 HEADER = MESSAGE.index("header")
-_MEMBER = re.compile(r"/members/([0-9]+)")
 
 log = logging.getLogger(__name__)
 
@@ -145,7 +144,7 @@ class InterchangeAssembler:
             try:
                 made = await _made(standard, envelope, drawing, documents)
             except Refused as refusal:
-                if _MEMBER.fullmatch(refusal.pointer) is None:
+                if find_unfit_member(refusal) is None:
                     raise
                 return await self._without_unfit(service, batch, standard, envelope, documents, refusal)
             step = self._step(service, batching, batch, standard, documents, made)
@@ -246,7 +245,7 @@ class InterchangeAssembler:
         refusal: Refused,
     ) -> Batch | None:
         """Fail the members that do not fit, and return the batch with the others."""
-        first = _position(refusal)
+        first = find_unfit_member(refusal) or 0
         faults = {first: refusal.detail}
         rest = documents[first + 1 :]
         alone = await _beside(rest, lambda: _unfit(standard, envelope, rest))
@@ -315,14 +314,9 @@ def _unfit(standard: Standard, envelope: Envelope, documents: list[MemberDocumen
         try:
             _assembled(standard, envelope, RedrawnNumbers(in_thought), [one])
         except Refused as refusal:
-            if _MEMBER.fullmatch(refusal.pointer) is not None:
+            if find_unfit_member(refusal) is not None:
                 faults[place] = refusal.detail
     return faults
-
-
-def _position(refusal: Refused) -> int:
-    found = _MEMBER.fullmatch(refusal.pointer)
-    return int(found.group(1)) if found is not None else 0
 
 
 def _topic(documents: list[MemberDocument]) -> str:

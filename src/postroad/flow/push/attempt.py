@@ -10,23 +10,29 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from functools import partial
 from typing import NamedTuple, TypeVar
+
+from msgspec.structs import replace
 
 from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.delivery.push_endpoints import PushTarget
 from postroad.core.delivery.push_request import PushAnswer
 from postroad.core.delivery.reasons import MAX_REASON, make_reason, reason_text, stored_reason
 from postroad.core.delivery.retry_policy import GiveUp, PushDecision, PushRetry, SwitchOff, decide_push, is_address_gone
+from postroad.core.mediation.formats import outgoing_of
+from postroad.core.mediation.soap_part import payloads
 from postroad.core.metrics.declaration import OTHER
 from postroad.core.model import message as model
 from postroad.core.model.caller import STRENGTH, Caller
 from postroad.core.model.directory import DeliveryMode, Service
 from postroad.core.model.formats import Format
 from postroad.core.model.journal import BY_NETWORK, DeliveryAttempted
+from postroad.core.model.message import Delivered, MessageType, Part
 from postroad.core.model.polling import Settlement
 from postroad.core.model.reason import Reason
+from postroad.core.routing.forward import Forward
 from postroad.errors import Misconfigured, Refused, Unavailable
 from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.log_fields import describe_delivery, describe_service
@@ -34,7 +40,6 @@ from postroad.flow.network import Network
 from postroad.flow.push.as2 import As2Pusher
 from postroad.flow.push.request import build_push_request
 from postroad.flow.push.response import read_response
-from postroad.flow.push.separate_parts import list_separate_parts, send_parts_separately
 from postroad.flow.registries.configuration import build_save
 from postroad.flow.stages.mediate import HandedDelivery
 from postroad.ports import JournalStep, Pusher, Secrets
@@ -252,3 +257,34 @@ def find_result(answer: PushAnswer) -> str:
 
 def _is_success(answer: PushAnswer) -> bool:
     return answer.status is not None and 200 <= answer.status < 300 and not answer.waits_s
+
+
+def list_separate_parts(service: Service, delivered: Delivered) -> Sequence[Part]:
+    """Return the parts to send separately; empty if the message is sent as a whole.
+
+    The service that represents the partner forwards every part to itself, and the delivery is settled when all parts are
+    stored. So each part has its own Message-ID, its own MDN and its own retries. Rules: this is for notifications only,
+    since a request has one response. A delivery that is offered again after an interruption forwards nothing twice.
+    """
+    as2 = service.as2
+    if as2 is None or not as2.message_per_part or len(delivered.parts) < 2:
+        return ()
+    if delivered.in_transit or delivered.type is not MessageType.NOTIFICATION:
+        return ()
+    parts = payloads(outgoing_of(delivered), as2.soap_body)
+    return parts if len(parts) > 1 else ()
+
+
+async def send_parts_separately(
+    network: Network, caller: Caller, delivered: Delivered, parts: Sequence[Part]
+) -> Reason | None:
+    """Forward each part to the service itself and settle the delivery; returns the error, or None."""
+    forwards = [
+        Forward(delivered.recipient_gcid, f"part {number}", replace(part, attachment=False), alone=True)
+        for number, part in enumerate(parts, 1)
+    ]
+    onward = await network.forward(caller, delivered, forwards)
+    if onward.faults:
+        return make_reason("push.parts", detail=reason_text(onward.faults[0][1]))
+    await network.settle(caller, Settlement(tokens=(delivered.token,)))
+    return None

@@ -12,22 +12,23 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import logging
+from collections import OrderedDict
 from dataclasses import dataclass
 
-from postroad.core.delivery.pace import QUICK_S, ReceiverPace
 from postroad.core.delivery.push_endpoints import PushEndpoints, PushTarget
 from postroad.core.delivery.reasons import reason_text
+from postroad.core.delivery.retry_policy import QUICK_S, ReceiverPace
 from postroad.core.delivery.windows import next_opening, spread_s
+from postroad.core.model.delivery import PushPause
 from postroad.core.model.directory import Push, Service
+from postroad.core.model.journal import DeliveryAttempted, decode
 from postroad.core.model.message import Delivered
 from postroad.core.model.polling import Outcome, PollRequest, Settlement
-from postroad.core.model.push_pause import PushPause
 from postroad.errors import Refused, Unavailable
 from postroad.flow.concurrency.interruptible_wait import InterruptibleWait
 from postroad.flow.log_fields import describe_delivery, describe_service
 from postroad.flow.network import Network
 from postroad.flow.push.attempt import EndpointHealth, PushAttempts, make_receiver_caller
-from postroad.flow.push.attempt_counts import AttemptCounts
 from postroad.flow.push.failure_streak import FailureStreak
 from postroad.flow.push.hold import PushHold
 from postroad.flow.push.slots import PushCapacity, PushSlots
@@ -42,6 +43,42 @@ GRACE_S = 5.0
 MAX_FAILING_S = 5 * 86_400.0
 
 log = logging.getLogger(__name__)
+MAX_REMEMBERED = 20_000  # deliveries, of all that one courier has tried
+
+
+class AttemptCounts:
+    """Attempt counts of recent deliveries; older ones are read from the journal.
+
+    Rule: only pushes with an outcome in the journal count as attempts. A push that a server stop interrupts counts as a
+    hand-out, but does not use up one of the service's ``tries``; neither does a poll. The count comes from the journal
+    unless this process made the last attempt itself.
+    """
+
+    def __init__(self, network: Network) -> None:
+        self._network = network
+        self._known: OrderedDict[int, tuple[int, int]] = OrderedDict()  # by delivery: its last hand-out here, its tries
+
+    async def count(self, number: int, hand_out: int) -> int:
+        """Return how often the delivery was tried before its hand-out of that number, which is the latest."""
+        if hand_out <= 1:
+            return 0
+        last, tries = self._known.get(number, (0, 0))
+        return tries if last == hand_out - 1 else await self._recorded(number)
+
+    def record(self, number: int, hand_out: int, tries: int) -> None:
+        """Record the end of attempt number ``tries`` at that hand-out."""
+        self._known[number] = hand_out, tries
+        self._known.move_to_end(number)
+        if len(self._known) > MAX_REMEMBERED:
+            self._known.popitem(last=False)
+
+    async def _recorded(self, number: int) -> int:
+        await self._network.wait_until_indexed()
+        count = 0
+        for (seq,) in await self._network.index.query("delivery_trail", number):
+            batch = await self._network.journal.read(seq - 1, 1)
+            count += isinstance(decode(batch.records[0].facts), DeliveryAttempted)
+        return count
 
 
 @dataclass(slots=True, kw_only=True)

@@ -193,7 +193,9 @@ class BatchStore:
         after = raise_version(mark_sent(batch, self._clock.now_us()))
         numbers = tuple([one.number for one in members])
         journeys = _journeys(members)
-        entry = DeliveriesAcknowledged(self._clock.now_us(), batch.service, numbers, journeys, after)
+        entry = DeliveriesAcknowledged(
+            at_us=self._clock.now_us(), by=batch.service, deliveries=numbers, journeys=journeys, batch=after
+        )
         keys = (*map(journey_key, journeys), batch_key(after))
         return after if await self._is_written(JournalStep(entry, None, keys, True)) else None
 

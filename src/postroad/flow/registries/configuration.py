@@ -103,7 +103,7 @@ class Configuration:
             self._require_level(changes)
             numbered = tuple(self._numbered(change) for change in changes)
             keys = tuple(version_key(change.kind, change.key, change.version) for change in numbered)
-            entry = ConfigurationChanged(self._clock.now_us(), by, reason, numbered)
+            entry = ConfigurationChanged(at_us=self._clock.now_us(), by=by, reason=reason, objects=numbered)
             outcome = await commit_step(self._desk, JournalStep(entry, keys=keys, reserve=True))
             if isinstance(outcome, Conflict):  # on another node of a shared network
                 raise _conflict("it")

@@ -36,6 +36,8 @@ async def drop_interchange_letter(desk: Desk, index: IndexReader, clock: Clock, 
     rows = await index.query("dead_letter", number)
     if not rows or rows[0][DEALT]:
         return not await find_resent_delivery(index, after)
-    entry = DeliveriesDropped(clock.now_us(), by, f"batch {after.id} does not send it any more", (number,))
+    entry = DeliveriesDropped(
+        at_us=clock.now_us(), by=by, reason=f"batch {after.id} does not send it any more", deliveries=(number,)
+    )
     step = JournalStep(entry, keys=(dead_letter_key(number),), reserve=True)
     return not isinstance(await commit_step(desk, step), Conflict)

@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from typing import Protocol
 
 from postroad.core.configuration.push_settings_error import PushSettingsError
+from postroad.core.model.delivery import PushPause
 from postroad.core.model.directory import Service
-from postroad.core.model.push_pause import PushPause
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -72,7 +72,7 @@ class SecretVault(SecretReader):
         async with self._one_at_a_time:
             check(self._directory())
             staged = await self._stage(scope, text)
-            entry = SecretChanged(self._clock.now_us(), by, SET, *scope, staged.version, staged.digest)
+            entry = self._entry(by, SET, scope, staged.version, staged.digest)
             try:
                 directory = await self._configuration.record_secret(lambda newest: _checked(check, newest, entry))
             except Refused:
@@ -89,11 +89,24 @@ class SecretVault(SecretReader):
         async with self._one_at_a_time:
             check(self._directory())
             rows = await self._settle_interrupted(scope)
-            entry = SecretChanged(self._clock.now_us(), by, REMOVED, *scope, self._next_version(scope, rows))
+            entry = self._entry(by, REMOVED, scope, self._next_version(scope, rows))
             await self._configuration.record_secret(lambda newest: _checked(check, newest, entry))
             for row in rows:
                 await self.store.remove(row)
             self._changes += 1
+
+    def _entry(self, by: str, what: str, scope: Scope, version: int, digest: str = "") -> SecretChanged:
+        organization, service, name = scope
+        return SecretChanged(
+            at_us=self._clock.now_us(),
+            by=by,
+            what=what,
+            organization=organization,
+            service=service,
+            name=name,
+            version=version,
+            digest=digest,
+        )
 
     async def _stage(self, scope: Scope, text: str) -> StoredSecret:
         """Seal the text as the next version, and store it; it is not in force yet."""

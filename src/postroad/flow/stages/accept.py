@@ -54,7 +54,6 @@ from postroad.flow.stages.posting import (
     replay_result,
 )
 from postroad.flow.stages.quota import Quota
-from postroad.flow.stages.refused_post import build_refused_entry
 from postroad.flow.stages.respond import RespondStage
 from postroad.flow.stages.routed_post import (
     RECIPIENT_STEPS,
@@ -269,7 +268,7 @@ class AcceptStage:
         wire_size = posting.size if posting else size
         version = self._directory().version
         self._routing.count_refusal(refusal)
-        entry, body = build_refused_entry(
+        entry, body = entries.build_refused_entry(
             caller, posting, refusal, now_us, session, wire_size=wire_size, directory=version
         )
         session = refusal.session or entry.session

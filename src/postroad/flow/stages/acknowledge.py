@@ -35,7 +35,13 @@ def _step(now_us: int, by: str, journeys: dict[int, int], receipt: bytes | None 
     numbers = tuple(journeys)
     ended = tuple(dict.fromkeys(journey for journey in journeys.values() if journey))
     keys = tuple([journey_key(journey) for journey in ended])
-    return JournalStep(DeliveriesAcknowledged(now_us, by, numbers, ended), receipt, keys, reserve=True, waiting=numbers)
+    return JournalStep(
+        DeliveriesAcknowledged(at_us=now_us, by=by, deliveries=numbers, journeys=ended),
+        receipt,
+        keys,
+        reserve=True,
+        waiting=numbers,
+    )
 
 
 def find_ended_journey(queued: Queued) -> int:

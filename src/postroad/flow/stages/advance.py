@@ -10,17 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from msgspec.structs import replace
-
 from postroad.core.admission.admit import Admitted
 from postroad.core.delivery.document_access import access_at, merge_parts
 from postroad.core.delivery.reasons import make_reason, reason_text
 from postroad.core.mediation.wrapper import strip_parts
 from postroad.core.model.contexts import Ancestry, merge_properties
 from postroad.core.model.delivery import Queued
-from postroad.core.model.journal import InvocationReturned, ReturnedContext
+from postroad.core.model.journal import ReturnedContext
 from postroad.core.model.message import Part, PostResult, RecipientResult, Status
-from postroad.core.model.part_facts import total_size
 from postroad.core.model.reason import Reason
 from postroad.core.model.snapshot import Directory
 from postroad.core.projection.unique_keys import answer_key
@@ -36,7 +33,8 @@ from postroad.flow.concurrency.commit import commit_step
 from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.plumbing import Plumbing
 from postroad.flow.stages.end import EndStage
-from postroad.flow.stages.posting import Posting, decode_parts, decode_wrapper, describe_parts, encode_body
+from postroad.flow.stages.entries import build_return
+from postroad.flow.stages.posting import Posting, decode_parts, decode_wrapper, encode_body
 from postroad.flow.stages.routed_post import RoutingMetrics
 from postroad.ports import Conflict, JournalStep
 
@@ -95,7 +93,15 @@ class AdvanceStage:
         self._routing.count_tried(onward.tried)
         key = answer_key(queued.number)
         wrapper = await self._wrapper(queued, parts)
-        entry = replace(_entry(admitted, posting, queued, onward, key, directory), wrapper_bytes=len(wrapper))
+        entry = build_return(
+            admitted,
+            posting,
+            queued,
+            onward=onward,
+            key=key,
+            directory_version=directory.version,
+            wrapper_bytes=len(wrapper),
+        )
         outcome = await commit_step(
             self._desk, JournalStep(entry, encode_body(parts, onward.explanation, wrapper), (key,))
         )
@@ -184,34 +190,3 @@ def _onward(
     route = apply_dynamic_rules(route, place, elaboration, sender)
     tried = tuple(elaboration.tried)
     return NextHop(route, place, parts, returned, pack_tried(tried) if tried else b"", tried)
-
-
-def _entry(
-    admitted: Admitted, posting: Posting, queued: Queued, onward: NextHop, key: int, directory: Directory
-) -> InvocationReturned:
-    original = queued.message
-    changed = onward.route != Route(original.copies[queued.copy].hops, original.copies[queued.copy].logical)
-    parts = describe_parts(onward.parts)
-    return InvocationReturned(
-        at_us=admitted.at_us,
-        delivery=queued.number,
-        session=original.session,
-        transaction=original.transaction,
-        by=admitted.sender.gcid,
-        message=queued.message_seq,
-        copy=queued.copy,
-        hop=onward.place,
-        next=onward.route.hops[onward.place].service,
-        size=total_size(parts),
-        wire_size=posting.size,
-        expires_at_us=queued.expires_at_us,
-        parts=parts,
-        keys=(key,),
-        journey=queued.journey,
-        hops=onward.route.hops if changed else (),
-        logical=onward.route.logical if changed else (),
-        returned=onward.returned,
-        status=admitted.message.status,
-        explained=len(onward.explanation),
-        directory=directory.version if onward.explanation else 0,
-    )

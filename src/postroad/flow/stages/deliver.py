@@ -188,7 +188,10 @@ class DeliverStage:
         delay_s = max(0.0, min(settlement.delay_s, LEASE_MAX_S))
         reason = settlement.reason[:500]
         return JournalStep(
-            DeliveriesReturned(self._clock.now_us(), service.gcid, reason, delay_s, numbers), reserve=True
+            DeliveriesReturned(
+                at_us=self._clock.now_us(), by=service.gcid, reason=reason, delay_s=delay_s, deliveries=numbers
+            ),
+            reserve=True,
         )
 
     def view(self, queued: Queued, body: bytes) -> Delivered:

@@ -136,7 +136,15 @@ class EndStage:
             response = self._error_response(message, ordinal, requester, told or status, ending, keys)
             return JournalStep(response, None, keys, reserve=True)
         now_us = self._clock.now_us()
-        ended = DeliveriesEnded(now_us, BY_NETWORK, state, reason, (delivery,), (journey,), why=code)
+        ended = DeliveriesEnded(
+            at_us=now_us,
+            by=BY_NETWORK,
+            state=state,
+            reason=reason,
+            deliveries=(delivery,),
+            journeys=(journey,),
+            why=code,
+        )
         return JournalStep(ended, None, keys, reserve=True)
 
     def _has_ended(self, step: JournalStep, journey: int, delivery: int, outcome: Committed | Conflict) -> bool:

@@ -1,7 +1,8 @@
-"""Builds the journal entries of posted messages, with one function for each origin of a message.
+"""Builds the journal entries of posted, returned and rejected messages, with one function for each origin of a message.
 
-Rule: fields are passed by keyword, except where a measurement shows the cost of that; no other module of the server builds
-``MessagePosted``.
+Rules: fields are passed by keyword, except where a measurement shows the cost of that. No other module of the server builds
+these entries. Client-supplied values of a rejected post are truncated, so its entry never takes more space than the message
+would have.
 """
 
 from __future__ import annotations
@@ -9,27 +10,46 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec.structs import replace
+
 from postroad.core.admission.admit import Admitted
+from postroad.core.model.caller import Caller
+from postroad.core.model.delivery import Queued
 from postroad.core.model.directory import Service
 from postroad.core.model.exchange import Forwarded
 from postroad.core.model.interchange import AssembledInterchange
-from postroad.core.model.journal import BY_NETWORK, AnsweredDelivery, JourneyEnding, MessagePosted
-from postroad.core.model.message import MessageType, Status
-from postroad.core.model.part_facts import MessageArrival, total_size
+from postroad.core.model.journal import (
+    BY_NETWORK,
+    AnsweredDelivery,
+    InvocationReturned,
+    JourneyEnding,
+    MessagePosted,
+    MessageRefused,
+)
+from postroad.core.model.message import Message, MessageType, Status
+from postroad.core.model.part_facts import MessageArrival, PartFacts, total_size
 from postroad.core.model.route import Copy, Hop
 from postroad.core.projection.unique_keys import post_keys
+from postroad.core.routing.explain.explanation import pack_tried
+from postroad.core.routing.itinerary import NoRoute
+from postroad.core.routing.layout import Route
 from postroad.core.routing.search_keys import Keys
 from postroad.core.telemetry.trace_context import pack_context
+from postroad.errors import Refused
 from postroad.flow.stages.idempotency import derive_post_keys
 from postroad.flow.stages.posting import Posting, describe_parts
 
 if TYPE_CHECKING:
-    from postroad.core.model.delivery import Queued
     from postroad.core.routing.forward import Forward
     from postroad.core.routing.rules.return_route import ReturnRoute
+    from postroad.flow.stages.advance import NextHop
     from postroad.flow.stages.forward import ForwardedMessage, ForwardOrigin
 
+
 INTERCHANGE = "interchange"  # the form of messages that a batcher posts
+MAX_DETAIL = 500  # characters of a refusal's text
+MAX_NAME = 200  # characters of a recipient, a topic, a part's id
+MAX_LISTED = 100  # recipients and parts that are listed
 
 
 def build_post(
@@ -222,3 +242,91 @@ def build_interchange(
         explained=explained,
         assembled=assembled,
     )
+
+
+def build_return(
+    admitted: Admitted,
+    posting: Posting,
+    queued: Queued,
+    *,
+    onward: NextHop,
+    key: int,
+    directory_version: int,
+    wrapper_bytes: int,
+) -> InvocationReturned:
+    """Build the entry of a message that an in-transit service returned, and that continues to its next stop."""
+    original = queued.message
+    changed = onward.route != Route(original.copies[queued.copy].hops, original.copies[queued.copy].logical)
+    parts = describe_parts(onward.parts)
+    return InvocationReturned(
+        at_us=admitted.at_us,
+        delivery=queued.number,
+        session=original.session,
+        transaction=original.transaction,
+        by=admitted.sender.gcid,
+        message=queued.message_seq,
+        copy=queued.copy,
+        hop=onward.place,
+        next=onward.route.hops[onward.place].service,
+        size=total_size(parts),
+        wire_size=posting.size,
+        expires_at_us=queued.expires_at_us,
+        parts=parts,
+        keys=(key,),
+        journey=queued.journey,
+        hops=onward.route.hops if changed else (),
+        logical=onward.route.logical if changed else (),
+        returned=onward.returned,
+        status=admitted.message.status,
+        explained=len(onward.explanation),
+        directory=directory_version if onward.explanation else 0,
+        wrapper_bytes=wrapper_bytes,
+    )
+
+
+def build_refused_entry(
+    caller: Caller | None, posting: Posting | None, refusal: Refused, now_us: int, session: str, *, wire_size: int,
+    directory: int,
+) -> tuple[MessageRefused, bytes | None]:  # fmt: skip
+    """Return the entry of a rejected post, and the explanation of its route as the entry's body."""
+    entry = MessageRefused(
+        at_us=now_us,
+        session=session,
+        sender=caller.name if caller else "",
+        code=refusal.code,
+        detail=refusal.detail[:MAX_DETAIL],
+        size=0,
+        form="",
+        wire_size=wire_size,
+        directory=directory,
+    )
+    if posting is None:
+        return entry, None
+    explanation = pack_tried(refusal.routed.tried) if isinstance(refusal, NoRoute) and refusal.routed.tried else b""
+    copies = refusal.routed.copies[:MAX_LISTED] if isinstance(refusal, NoRoute) else ()
+    about = _about(entry, posting.message, posting.form)
+    shortened = tuple([_shortened(copy) for copy in copies])
+    kept = replace(about, copies=shortened, explained=len(explanation), trace=posting.context)
+    return kept, explanation or None
+
+
+def _about(entry: MessageRefused, message: Message, form: str) -> MessageRefused:
+    facts = describe_parts(message.parts)
+    return replace(
+        entry,
+        form=form,
+        size=total_size(facts),
+        handle=message.handle[:MAX_DETAIL],
+        named=tuple([recipient.service[:MAX_NAME] for recipient in message.to[:MAX_LISTED]]),
+        type=message.type.value,
+        topic=message.topic[:MAX_NAME],
+        parts=tuple([_described(part) for part in facts[:MAX_LISTED]]),
+    )
+
+
+def _described(part: PartFacts) -> PartFacts:
+    return replace(part, id=part.id[:MAX_NAME], content_type=part.content_type[:MAX_NAME], headers=())
+
+
+def _shortened(copy: Copy) -> Copy:
+    return Copy(copy.named[:MAX_NAME], (), copy.code, copy.detail[:MAX_DETAIL])

@@ -18,7 +18,7 @@ from postroad.core.admission.admit import ADDRESSED, admit
 from postroad.core.audit.history.refused_post import refused_copies
 from postroad.core.model.caller import Caller
 from postroad.core.model.contexts import is_requester_hidden
-from postroad.core.model.journal import InvocationReturned, MessagePosted, decode
+from postroad.core.model.journal import InvocationReturned, MessagePosted, MessageRefused, decode
 from postroad.core.model.message import Message
 from postroad.core.model.route import Copy, Hop
 from postroad.core.model.rule import Rule, rule_key
@@ -42,9 +42,8 @@ from postroad.core.visibility.viewer import Viewer
 from postroad.errors import Refused
 from postroad.flow.concurrency.heavy_work import HeavyWork
 from postroad.flow.plumbing import Plumbing
-from postroad.flow.stages.refused_post import load_explained_refusal
 from postroad.flow.stages.routed_post import check_recipients
-from postroad.ports import BodyAt
+from postroad.ports import BodyAt, Journal
 
 BODY_OF_MESSAGE = MESSAGE.index("body_segment")
 BODY_OF_CONTENT = CONTENT.index("body_segment")
@@ -236,3 +235,25 @@ def _unknown_requester(message: MessagePosted, viewer: Viewer) -> str:
     """Return the service that replaces the requester for the sender of this response; '' if it is known."""
     shown = message.answers.shown_requester if message.answers is not None else ""
     return shown if shown and viewer.owns(message.sender) and not viewer.owns(shown) else ""
+
+
+async def load_refusal(journal: Journal, seq: int) -> MessageRefused:
+    """Return the rejected post that is entry ``seq``."""
+    return (await _load(journal, seq))[0]
+
+
+async def load_explained_refusal(journal: Journal, seq: int) -> tuple[MessageRefused, tuple[ServiceTried, ...], bool]:
+    """Return the rejected post, the services whose rules were tried, and whether retention dropped that list."""
+    entry, at = await _load(journal, seq)
+    if not entry.explained or at is None:
+        return entry, (), False
+    body = await journal.body(at)
+    return (entry, unpack_tried(body), False) if body is not None else (entry, (), True)
+
+
+async def _load(journal: Journal, seq: int) -> tuple[MessageRefused, BodyAt | None]:
+    record = (await journal.read(seq - 1, 1)).records[0]
+    entry = decode(record.facts)
+    if not isinstance(entry, MessageRefused):
+        raise ValueError(f"entry {seq} is not a rejected post")
+    return entry, record.body

@@ -133,7 +133,9 @@ class MediateStage:
         if (number, format) not in self._on_record:
             form = delivered.form if isinstance(delivered, LocalDelivery) else ""
             now_us = self._clock.now_us()
-            entry = DeliveryTranslated(now_us, service.gcid, number, form, format.value, dropped)
+            entry = DeliveryTranslated(
+                at_us=now_us, by=service.gcid, delivery=number, form=form, format=format.value, dropped=dropped
+            )
             await commit_step(self._desk, JournalStep(entry, reserve=True))
             self._remember(number, format)
         return True

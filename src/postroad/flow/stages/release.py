@@ -37,6 +37,8 @@ class ReleaseStage:
         """Release all deliveries that wait for the service, and return them."""
         held = await self.find_held(gcid, await self.released_to(gcid))
         if held.waiting:
-            entry = DeliveriesReleased(self._clock.now_us(), by, gcid, reason, held.newest, held.waiting)
+            entry = DeliveriesReleased(
+                at_us=self._clock.now_us(), by=by, service=gcid, reason=reason, up_to=held.newest, waiting=held.waiting
+            )
             await commit_step(self._desk, JournalStep(entry, reserve=True))
         return held

@@ -103,7 +103,7 @@ class DeadLetterStage:
         return before
 
     async def _drop(self, numbers: tuple[int, ...], by: str, reason: str) -> bool:
-        entry = DeliveriesDropped(self._clock.now_us(), by, reason, numbers)
+        entry = DeliveriesDropped(at_us=self._clock.now_us(), by=by, reason=reason, deliveries=numbers)
         step = JournalStep(entry, keys=tuple([dead_letter_key(number) for number in numbers]), reserve=True)
         return isinstance(await commit_step(self._desk, step), Committed)
 

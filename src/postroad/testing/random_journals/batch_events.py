@@ -43,7 +43,7 @@ def change_batches(draw: Draw, story: JournalState) -> Entry | None:
         return None
     chosen = draw(st.lists(st.sampled_from(sorted(story.batches)), min_size=1, max_size=3, unique=True))
     changed = tuple(_changed(draw, story, story.batches[id_]) for id_ in chosen)
-    return BatchesChanged(draw(times), draw(words), draw(services), draw(words), changed)
+    return BatchesChanged(at_us=draw(times), by=draw(words), service=draw(services), what=draw(words), batches=changed)
 
 
 def changed_batch(draw: Draw, story: JournalState) -> Batch | None:

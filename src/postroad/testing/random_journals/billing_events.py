@@ -35,10 +35,10 @@ def bill(draw: Draw, story: JournalState) -> Entry:
     number = f"2026-10-{story.next_seq:04d}"
     if draw(st.booleans()):
         return PaymentRecorded(
-            draw(times),
-            draw(words),
-            number,
-            draw(words),
+            at_us=draw(times),
+            by=draw(words),
+            id=number,
+            invoice=draw(words),
             amount=draw(amounts),
             currency="EUR",
             received_on=draw(days),
@@ -62,5 +62,5 @@ def bill(draw: Draw, story: JournalState) -> Entry:
     )
     follows = "" if story.next_seq == 1 else str(story.next_seq)
     if draw(st.booleans()):
-        return InvoiceIssued(draw(times), draw(words), document, follows)
-    return InvoiceCredited(draw(times), draw(words), document, follows, number)
+        return InvoiceIssued(at_us=draw(times), by=draw(words), document=document, follows=follows)
+    return InvoiceCredited(at_us=draw(times), by=draw(words), document=document, follows=follows, request=number)

@@ -38,6 +38,7 @@ from postroad.core.model.journal import (
 from postroad.core.model.message import MessageType
 from postroad.core.model.part_facts import PartFacts
 from postroad.core.model.route import Copy
+from postroad.core.model.secret_entries import REMOVED, SET, SecretChanged
 from postroad.testing.random_journals.batch_events import (
     answer_interchange,
     assemble,
@@ -46,7 +47,6 @@ from postroad.testing.random_journals.batch_events import (
     join,
 )
 from postroad.testing.random_journals.billing_events import bill
-from postroad.testing.random_journals.secret_events import change_secret
 from postroad.testing.random_journals.state import JournalState, WaitingDelivery
 from postroad.testing.random_journals.values import (
     ENDINGS,
@@ -65,6 +65,24 @@ from postroad.testing.random_journals.values import (
     times,
     words,
 )
+
+
+def change_secret(draw: Draw, story: JournalState) -> Entry:
+    """Draw a secret that is set or removed; its version is the number of the entry, so it grows.
+
+    Rule: each version of a secret is used once.
+    """
+    what = draw(st.sampled_from([SET, REMOVED]))
+    return SecretChanged(
+        at_us=draw(times),
+        by=draw(words),
+        what=what,
+        organization=draw(st.sampled_from(["Acme", "acme", "Straße"])),
+        service=draw(st.sampled_from(["", SERVICES[0]])),
+        name=draw(st.sampled_from(["hook", "Hook", "as2.key"])),
+        version=story.next_seq,
+        digest="" if what == REMOVED else "ab" * 32,
+    )
 
 
 def _post(draw: Draw, story: JournalState) -> Entry:
@@ -152,14 +170,22 @@ def _return_invocation(draw: Draw, story: JournalState) -> Entry | None:
 def _lease(draw: Draw, story: JournalState) -> Entry | None:
     if not story.free:
         return None
-    return DeliveriesLeased(draw(times), draw(st.sampled_from(SERVICES)), 30.0, story.choose(draw, story.free))
+    return DeliveriesLeased(
+        at_us=draw(times), by=draw(st.sampled_from(SERVICES)), lease_s=30.0, deliveries=story.choose(draw, story.free)
+    )
 
 
 def _give_back(draw: Draw, story: JournalState) -> Entry | None:
     if not story.free:
         return None
     delay_s = draw(st.sampled_from([0.0, 1.5, 60.0]))
-    return DeliveriesReturned(draw(times), draw(words), draw(words), delay_s, story.choose(draw, story.free))
+    return DeliveriesReturned(
+        at_us=draw(times),
+        by=draw(words),
+        reason=draw(words),
+        delay_s=delay_s,
+        deliveries=story.choose(draw, story.free),
+    )
 
 
 def _attempt(draw: Draw, story: JournalState) -> Entry | None:
@@ -184,7 +210,9 @@ def _translate(draw: Draw, story: JournalState) -> Entry | None:
         return None
     one = draw(st.sampled_from(story.waiting))
     by, dropped = one.route[one.hop].service, tuple(draw(st.lists(words, min_size=1, max_size=3)))
-    return DeliveryTranslated(draw(times), by, one.number, one.message.form, draw(formats), dropped)
+    return DeliveryTranslated(
+        at_us=draw(times), by=by, delivery=one.number, form=one.message.form, format=draw(formats), dropped=dropped
+    )
 
 
 def _release(draw: Draw, story: JournalState) -> Entry | None:
@@ -192,7 +220,14 @@ def _release(draw: Draw, story: JournalState) -> Entry | None:
         return None
     newest = draw(st.sampled_from(story.waiting))
     service = newest.route[newest.hop].service
-    return DeliveriesReleased(draw(times), draw(words), service, draw(words), newest.number, draw(st.integers(1, 9)))
+    return DeliveriesReleased(
+        at_us=draw(times),
+        by=draw(words),
+        service=service,
+        reason=draw(words),
+        up_to=newest.number,
+        waiting=draw(st.integers(1, 9)),
+    )
 
 
 def _acknowledge(draw: Draw, story: JournalState) -> Entry | None:
@@ -201,7 +236,9 @@ def _acknowledge(draw: Draw, story: JournalState) -> Entry | None:
     numbers = story.choose(draw)
     story.forget(numbers)
     ended = story.end_journeys_at(draw, numbers)
-    return DeliveriesAcknowledged(draw(times), draw(words), numbers, ended, changed_batch(draw, story))
+    return DeliveriesAcknowledged(
+        at_us=draw(times), by=draw(words), deliveries=numbers, journeys=ended, batch=changed_batch(draw, story)
+    )
 
 
 def _end(draw: Draw, story: JournalState) -> Entry | None:
@@ -247,7 +284,7 @@ def _drop(draw: Draw, story: JournalState) -> Entry | None:
     if not story.dead:
         return None
     dropped = tuple(story.dead.pop().number for _ in range(draw(st.integers(1, len(story.dead)))))
-    return DeliveriesDropped(draw(times), draw(words), draw(words), dropped)
+    return DeliveriesDropped(at_us=draw(times), by=draw(words), reason=draw(words), deliveries=dropped)
 
 
 def _refuse(draw: Draw, story: JournalState) -> Entry:
@@ -272,15 +309,22 @@ def _configure(draw: Draw, story: JournalState) -> Entry:
         version = story.versions[kind, key] = story.versions.get((kind, key), 0) + 1
         value = draw(st.none() | st.dictionaries(words, words, max_size=2))
         objects.append(ObjectChange(kind, key, version, value))
-    return ConfigurationChanged(draw(times), draw(words), draw(words), tuple(objects))
+    return ConfigurationChanged(at_us=draw(times), by=draw(words), reason=draw(words), objects=tuple(objects))
 
 
 def _access(draw: Draw, story: JournalState) -> Entry:
-    return AccessRecorded(draw(times), draw(words), "login.failed", draw(words))
+    return AccessRecorded(at_us=draw(times), by=draw(words), what="login.failed", detail=draw(words))
 
 
 def _restore(draw: Draw, story: JournalState) -> Entry:
-    return NetworkRestored(draw(times), draw(words), draw(st.integers(0, 99)), bytes(32), draw(words), 1000)
+    return NetworkRestored(
+        at_us=draw(times),
+        by=draw(words),
+        cut=draw(st.integers(0, 99)),
+        chain=bytes(32),
+        reason=draw(words),
+        skip_numbers=1000,
+    )
 
 
 def _cross_reference(draw: Draw, story: JournalState) -> Entry:

@@ -12,26 +12,27 @@ import asyncio
 import contextlib
 import logging
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from itertools import count
+from random import Random
 from typing import Any
 
 from postroad.core.model.directory import Organization
+from postroad.core.model.message import Message, MessageType, Part, Recipient
 from postroad.core.model.rule import Rule
-from postroad.errors import Unavailable
+from postroad.errors import Refused, Unavailable
 from postroad.flow.network import Network
 from postroad.flow.registries.configuration import build_save
 from postroad.testing.simulation.dead_letter_operators import handle_dead_letters
-from postroad.testing.simulation.history_check import find_history_differences
 from postroad.testing.simulation.network import ConnectionLost, NetworkBuild, SimulatedNetwork
-from postroad.testing.simulation.observations import Observations
+from postroad.testing.simulation.observations import Observations, SuspensionPeriod
 from postroad.testing.simulation.promises import SimulationOutcome, find_broken_promises
 from postroad.testing.simulation.receivers import BEHAVIOURS, receive_deliveries
 from postroad.testing.simulation.recorded_history import RecordedHistory, read_all_records
 from postroad.testing.simulation.restart_check import check_restart
 from postroad.testing.simulation.rules import DEFAULT_EXPIRATIONS_S, random_rules, random_service
-from postroad.testing.simulation.senders import send_at_random
 from postroad.testing.simulation.simulated_services import SimulatedService
-from postroad.testing.simulation.suspensions import suspend_at_random
 from postroad.testing.simulation.virtual_time import VirtualLoop, random_for, virtual_loop
 
 DAY_S = 86_400.0
@@ -39,6 +40,90 @@ HORIZON_S = 15.0
 LATECOMERS_S = 3600.0  # for late posts after a crash, and their error responses
 REHEARSALS = 6
 RULE_CHANGES = 10
+EXPIRATIONS_S = (0.0, 0.0, 2.0, 60.0, 3600.0, 50_000.0)  # 0: the service's default, which may be the longest
+UNKNOWN = Recipient("Nobody/Nowhere")
+AGAIN_S = 5.0
+LASTING_S = (60.0, 3_600.0, 6 * 3_600.0)
+
+
+async def suspend_at_random(
+    running: SimulatedNetwork, ledger: Observations, chance: Random, services: Sequence[str], times: int, whole_s: float
+) -> None:
+    """Simulated operators that suspend services and end the suspensions hours later.
+
+    Rule: a suspension counts from its confirmation until the operator's request to end it.
+    """
+    for _ in range(times):
+        await asyncio.sleep(chance.expovariate(times / whole_s))
+        gcid = chance.choice(services)
+        of_organization = chance.random() < 0.5
+        await _set_suspension(running, gcid, "unpaid", of_organization=of_organization)
+        from_us = running.clock.now_us()
+        await asyncio.sleep(chance.choice(LASTING_S))
+        ledger.suspended.append(SuspensionPeriod(gcid, from_us, running.clock.now_us()))
+        ledger.events["suspensions"] += 1
+        await _set_suspension(running, gcid, "", of_organization=of_organization)
+
+
+async def _set_suspension(running: SimulatedNetwork, gcid: str, reason: str, *, of_organization: bool) -> None:
+    """Suspend or end a suspension; repeats until the network confirms it."""
+
+    async def question(network: Network) -> object:
+        service = network.directory.services[gcid]
+        organization = network.directory.organizations[service.organization.casefold()]
+        changed = replace(organization, suspended=reason) if of_organization else replace(service, suspended=reason)
+        return await network.configuration.change("operator", [build_save(changed)], f"suspended: {reason}")
+
+    while True:
+        try:
+            await running.ask(question)
+        except (ConnectionLost, Unavailable, Refused):  # refused: it was changed concurrently
+            await asyncio.sleep(AGAIN_S)
+        else:
+            return
+
+
+async def send_at_random(
+    party: SimulatedService, others: Sequence[SimulatedService], until_us: int, every_s: float
+) -> None:
+    """Post at random times."""
+    for number in count(1):
+        await asyncio.sleep(party.chance.expovariate(1 / every_s))
+        if party.now_us >= until_us:
+            return
+        if party.chance.random() < 0.1:
+            await party.post_many([random_message(party, others, number, place) for place in range(4)])
+        else:
+            session = await party.post(random_message(party, others, number))
+            if session and party.chance.random() < 0.1:
+                party.begin(withdraw_later(party, session))
+
+
+async def withdraw_later(party: SimulatedService, session: str) -> None:
+    """Cancel the message, immediately or later."""
+    await asyncio.sleep(party.chance.choice((0.0, 0.1, 60.0, 3600.0)))
+    await party.cancel(session)
+
+
+def random_message(party: SimulatedService, others: Sequence[SimulatedService], number: int, place: int = 0) -> Message:
+    chance = party.chance
+    handle = f"{party.gcid}-{number}.{place}"
+    expiration_s = chance.choice(EXPIRATIONS_S)
+    stops = chance.sample(others, min(len(others), chance.choice((1, 1, 1, 2, 4)) + chance.choice((0, 0, 1, 3))))
+    recipients = max(1, len(stops) - chance.choice((0, 0, 1, 3)))
+    to = [Recipient(stop.address if chance.random() < 0.5 else stop.gcid) for stop in stops]
+    return Message(
+        to=(*to[:recipients], *((UNKNOWN,) if chance.random() < 0.05 else ())),
+        route=tuple(to[recipients:]),
+        type=chance.choice((MessageType.REQUEST, MessageType.REQUEST, MessageType.NOTIFICATION)),
+        topic=chance.choice(("", "orders", "bills")),
+        handle=handle,
+        expires_at_us=party.now_us + round(expiration_s * 1_000_000) if expiration_s else 0,
+        parts=tuple(
+            Part(id=f"part{part}", content_type="text/plain", data=f"{handle} part {part}".encode())
+            for part in range(chance.choice((0, 1, 1, 3)))
+        ),
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -217,3 +302,24 @@ class SimulationRun:
 
     def _do(self, chore: Any) -> None:
         self._chores.append(asyncio.get_running_loop().create_task(chore))
+
+
+MAX_ASKED = 40
+
+
+async def find_history_differences(network: Network, books: RecordedHistory, chance: Random) -> list[str]:
+    """Query some random sessions, and return every stop whose history differs from the journal."""
+    faults = []
+    for seq in chance.sample(sorted(books.posted), min(MAX_ASKED, len(books.posted))):
+        session = books.posted[seq].session
+        history = await network.trace(session, None)
+        if history is None or session not in [message.session for message in history.messages]:
+            faults.append(f"the history of {session} does not tell of it")
+            continue
+        stops = [stop for message in history.messages for copy in message.copies for stop in copy.stops]
+        for stop in stops:
+            told = (stop.state, sum(event.what == "handed out" for event in stop.events))
+            leg = books.legs[stop.delivery]
+            if told != (leg.state.name.lower(), len(leg.leases)):
+                faults.append(f"the history of {session} says {told} of {leg}")
+    return faults

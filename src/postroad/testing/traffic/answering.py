@@ -75,7 +75,9 @@ def answer_request(scene: TrafficState, member: TrafficMember, parcel: TrafficDe
     if member.acknowledges_first:
         acknowledged_at_us = min(at_us + 30_000, answered_at_us)
         stamp = scene.stamp(member, acknowledged_at_us)
-        yield TimetableStep(acknowledged_at_us, DeliveriesAcknowledged(stamp, member.gcid, (parcel.number,)))
+        yield TimetableStep(
+            acknowledged_at_us, DeliveriesAcknowledged(at_us=stamp, by=member.gcid, deliveries=(parcel.number,))
+        )
     if scene.random.random() < SILENT_SHARE or answered_at_us >= parcel.expires_at_us:
         yield from expire_delivery(scene, parcel)
         return

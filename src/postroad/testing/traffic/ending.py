@@ -28,10 +28,20 @@ def end_journey(scene: TrafficState, parcel: TrafficDelivery, at_us: int, state:
     reason = f"{status.code}: {status.text}"
     if not parcel.journey:
         told = NOT_FETCHED if state == "expired" else status.text
-        yield TimetableStep(at_us, DeliveriesEnded(at_us, BY_NETWORK, state, told, (parcel.number,)))
+        yield TimetableStep(
+            at_us, DeliveriesEnded(at_us=at_us, by=BY_NETWORK, state=state, reason=told, deliveries=(parcel.number,))
+        )
     elif parcel.opening.type is not MessageType.REQUEST:
         yield TimetableStep(
-            at_us, DeliveriesEnded(at_us, BY_NETWORK, state, reason, (parcel.number,), (parcel.journey,))
+            at_us,
+            DeliveriesEnded(
+                at_us=at_us,
+                by=BY_NETWORK,
+                state=state,
+                reason=reason,
+                deliveries=(parcel.number,),
+                journeys=(parcel.journey,),
+            ),
         )
     else:
         told_by_network = _error_response(scene, parcel, at_us, status, state, reason)
@@ -46,7 +56,17 @@ def withdraw_message(scene: TrafficState, parcel: TrafficDelivery, at_us: int) -
     reason = "withdrawn by its sender"
     sender = scene.cast.members[parcel.opening.sender]
     stamp = scene.stamp(sender, at_us)
-    yield TimetableStep(at_us, DeliveriesEnded(stamp, sender.gcid, "cancelled", reason, (parcel.number,), journeys))
+    yield TimetableStep(
+        at_us,
+        DeliveriesEnded(
+            at_us=stamp,
+            by=sender.gcid,
+            state="cancelled",
+            reason=reason,
+            deliveries=(parcel.number,),
+            journeys=journeys,
+        ),
+    )
 
 
 def _error_response(

@@ -13,9 +13,8 @@ from random import Random
 from postroad.adapters.journal.segments import SegmentJournal
 from postroad.ports import JournalHead, NewRecord
 from postroad.testing.traffic.participants import Participants, TrafficMember, make_participants
-from postroad.testing.traffic.plan import DAY_US, Incident, TrafficPlan, Trouble
+from postroad.testing.traffic.plan import DAY_US, HOUR_US, Incident, TrafficPlan, Trouble
 from postroad.testing.traffic.posting import configure_network, post_message
-from postroad.testing.traffic.posting_times import day_weights, opening_times
 from postroad.testing.traffic.receiving import begin_delivery
 from postroad.testing.traffic.shared_state import TrafficState
 
@@ -117,3 +116,37 @@ def _incidents(plan: TrafficPlan, everyone: Participants, random: Random) -> Ite
     planted = random.sample(largest, min(plan.incidents, len(largest))) if days else []
     for number, name in enumerate(planted):
         yield Incident(organization=name, day=random.choice(days), trouble=kinds[number % len(kinds)])
+
+
+HOURS = (4, 3, 3, 3, 4, 8, 18, 40, 70, 90, 98, 92, 74, 82, 90, 84, 70, 50, 34, 24, 18, 12, 8, 6)
+WEEKDAYS = (1.0, 1.06, 1.04, 1.0, 0.92, 0.26, 0.2)  # Monday first
+UNLIKE = 0.05  # random variation of days
+
+
+def opening_times(plan: TrafficPlan, random: Random) -> Iterator[int]:
+    """Return the times of all posts, in order, and exactly as many as planned."""
+    counts = _counts(plan, random)
+    for hour, count in enumerate(counts):
+        begin_us = plan.start_us + hour * HOUR_US
+        yield from sorted([begin_us + random.randrange(HOUR_US) for _ in range(count)])
+
+
+def day_weights(plan: TrafficPlan) -> list[float]:
+    return [WEEKDAYS[plan.day(number).weekday()] for number in range(plan.days)]
+
+
+def _counts(plan: TrafficPlan, random: Random) -> list[int]:
+    """Return the number of messages posted in each hour."""
+    weights = [
+        day * max(0.5, random.gauss(1, UNLIKE)) * hour * max(0.5, random.gauss(1, UNLIKE))
+        for day in day_weights(plan)
+        for hour in HOURS
+    ]
+    share = plan.messages / sum(weights)
+    counts, carried = [], 0.0
+    for weight in weights:
+        carried += weight * share
+        counts.append(int(carried))
+        carried -= counts[-1]
+    counts[-1] += plan.messages - sum(counts)  # rounding remainder
+    return counts

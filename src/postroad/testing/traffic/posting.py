@@ -59,7 +59,7 @@ def _save(scene: TrafficState, at_us: int, objects: Sequence[Any], reason: str) 
         ObjectChange(*object_key(item), directory.object_version(*object_key(item)) + 1, msgspec.to_builtins(item))
         for item in objects
     )
-    seq = yield TimetableStep(at_us, ConfigurationChanged(at_us, OPERATOR, reason, changes))
+    seq = yield TimetableStep(at_us, ConfigurationChanged(at_us=at_us, by=OPERATOR, reason=reason, objects=changes))
     scene.routes = RouteFinder(directory.changed(changes, seq))
 
 

@@ -67,7 +67,9 @@ def _poll(scene: TrafficState, member: TrafficMember, at_us: int) -> Story:
         member.poll_at_us = at_us + 5_000
         scene.timetable.begin(_poll(scene, member, member.poll_at_us))
     numbers = tuple([parcel.number for parcel in taken])
-    yield TimetableStep(at_us, DeliveriesLeased(scene.stamp(member, at_us), member.gcid, LEASE_S, numbers))
+    yield TimetableStep(
+        at_us, DeliveriesLeased(at_us=scene.stamp(member, at_us), by=member.gcid, lease_s=LEASE_S, deliveries=numbers)
+    )
     yield from _taken(scene, member, taken, at_us)
 
 
@@ -96,7 +98,10 @@ def acknowledgement_step(
     """Return the acknowledgment of these deliveries; it ends journeys that have no further stop."""
     numbers = tuple([parcel.number for parcel in parcels])
     journeys = tuple([parcel.journey for parcel in parcels if parcel.journey])
-    return TimetableStep(at_us, DeliveriesAcknowledged(scene.stamp(member, at_us), member.gcid, numbers, journeys))
+    return TimetableStep(
+        at_us,
+        DeliveriesAcknowledged(at_us=scene.stamp(member, at_us), by=member.gcid, deliveries=numbers, journeys=journeys),
+    )
 
 
 def _redeliver(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, at_us: int) -> Story:
@@ -108,7 +113,12 @@ def _give_back(scene: TrafficState, member: TrafficMember, parcel: TrafficDelive
     at_us = scene.after(at_us, 0.05)
     delay_s = float(scene.random.choice((0, 5, 60)))
     stamp = scene.stamp(member, at_us)
-    yield TimetableStep(at_us, DeliveriesReturned(stamp, member.gcid, "busy, try again", delay_s, (parcel.number,)))
+    yield TimetableStep(
+        at_us,
+        DeliveriesReturned(
+            at_us=stamp, by=member.gcid, reason="busy, try again", delay_s=delay_s, deliveries=(parcel.number,)
+        ),
+    )
     yield from _redeliver(scene, member, parcel, at_us + int(delay_s * 1_000_000))
 
 
@@ -118,7 +128,9 @@ def _push(scene: TrafficState, member: TrafficMember, parcel: TrafficDelivery, a
     while True:
         parcel.attempt += 1
         stamp = scene.stamp(member, at_us)
-        yield TimetableStep(at_us, DeliveriesLeased(stamp, member.gcid, PUSH_LEASE_S, (parcel.number,)))
+        yield TimetableStep(
+            at_us, DeliveriesLeased(at_us=stamp, by=member.gcid, lease_s=PUSH_LEASE_S, deliveries=(parcel.number,))
+        )
         is_away = member.back_at_us(at_us) != at_us
         if not is_away and scene.random.random() >= PUSH_FAILS_SHARE:
             yield from _taken_over(scene, member, parcel, scene.after(at_us, 0.08))

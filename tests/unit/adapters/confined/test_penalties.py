@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.adapters.confined.penalty_box import KILLS_ALLOWED, PenaltyBox
+from postroad.adapters.confined.pool import KILLS_ALLOWED, PenaltyBox
 from postroad.errors import Refused
 
 HOUR_S = 3_600.0

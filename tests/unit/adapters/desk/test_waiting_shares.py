@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from random import Random
 
-from postroad.adapters.desk.waiting_shares import WaitingShares
+from postroad.adapters.desk.group_commit import WaitingShares
 
 
 def test_the_only_organization_is_the_largest() -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from postroad.adapters.transport.destination import Destination
 from postroad.adapters.transport.no_answer import NoAnswer
-from postroad.adapters.transport.request_head import FRAMING, request_head, retry_after_s
+from postroad.adapters.transport.push import FRAMING, request_head, retry_after_s
 
 HERE = Destination.of("https://example.com:8443/in?x=1")
 

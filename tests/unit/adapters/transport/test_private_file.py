@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from postroad.adapters.transport.private_file import open_private_file
+from postroad.adapters.transport.tls import open_private_file
 
 
 def test_the_file_is_gone_after_its_use() -> None:

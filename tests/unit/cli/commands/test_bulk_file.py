@@ -14,7 +14,7 @@ from postroad.cli.commands.messages.post import post_lines
 from postroad.cli.framework.output import Output
 from postroad.cli.main import postroad
 from postroad.client import Client, Message, PostResult, Refused, Unavailable
-from postroad.client.chunks import MAX_MESSAGES
+from postroad.client.chunk_post import MAX_MESSAGES
 
 
 class Network:

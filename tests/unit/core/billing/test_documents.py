@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from postroad.core.billing.invoice_rows import as_csv, as_value
+from postroad.core.billing.invoice_rows import TEXTS, as_csv, as_value, line_text
 from postroad.core.billing.invoices import InvoiceAccount, InvoiceIssue, LineTotal, make_credit_note, make_invoice
-from postroad.core.billing.line_text import TEXTS, line_text
 from postroad.core.billing.ubl import invoice_ubl
 from postroad.core.codecs.xml import parse
 from postroad.core.model.billing import BillingSettings, ChargePart, Invoice, LineKey, UseKind

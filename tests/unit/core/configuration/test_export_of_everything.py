@@ -22,7 +22,7 @@ from postroad.core.configuration.entries.bindings import BindingEntry
 from postroad.core.configuration.entries.rules import RuleEntry
 from postroad.core.configuration.entries.subscriptions import SubscriptionEntry
 from postroad.core.configuration.planner import directory_after
-from postroad.core.configuration.profile.release import ReleaseProfile
+from postroad.core.configuration.profile.service import ReleaseProfile
 from postroad.core.configuration.sections.organization import export_document
 from postroad.core.configuration.yaml_text import as_yaml, from_yaml
 from postroad.core.identity import api_key

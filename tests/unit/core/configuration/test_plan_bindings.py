@@ -8,7 +8,6 @@ import pytest
 
 from postroad.core.configuration.change_plan import StepAction
 from postroad.core.configuration.sections.organization import export_document
-from postroad.core.exchange import binding_limits
 from postroad.core.model.configuration_objects import object_key
 from postroad.core.model.exchange import Binding
 from postroad.core.model.journal import ObjectChange
@@ -115,7 +114,7 @@ def test_nobody_binds_the_queues_of_others_by_a_document_of_their_own() -> None:
 
 @pytest.mark.parametrize("limit", ["MAX_PER_EXCHANGE", "MAX_PER_QUEUE", "MAX_ALWAYS_EVALUATED"])
 def test_a_document_does_not_bind_too_much(limit: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(binding_limits, limit, 2)
+    monkeypatch.setattr(f"postroad.core.exchange.exchange.{limit}", 2)
     few = {name: {"queue": "House/Out", "query": f"<{name}/>"} for name in "ab"}
     assert faults(few, Directory()) == {}
     assert set(faults(few | {"c": {"queue": "House/Out", "query": "<c/>"}}, configured(few))) == {f"{HERE}/c"}

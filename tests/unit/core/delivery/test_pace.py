@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from postroad.core.delivery.pace import MAX_AT_ONCE, QUICK_S, ReceiverPace
+from postroad.core.delivery.retry_policy import MAX_AT_ONCE, QUICK_S, ReceiverPace
 
 
 def test_nobody_is_trusted_before_it_has_answered() -> None:

@@ -7,8 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from postroad.core.codecs.xml import first_elements
-from postroad.core.documents.detection import document_kind
-from postroad.core.documents.kinds import BusinessDocumentKind
+from postroad.core.documents.detection import BusinessDocumentKind, document_kind
 
 ISA = (
     b"ISA*00*          *00*          *ZZ*MYBIZ          *ZZ*ACME           *261115*1000*U*00401*000000001*0*P*>~"

@@ -15,9 +15,9 @@ from standardwebhooks import Webhook
 
 from postroad.core.codecs.json_form import JSON_FORM
 from postroad.core.codecs.soap import SOAP12
-from postroad.core.delivery.pace import MAX_AT_ONCE, QUICK_S
 from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.delivery.reasons import make_reason
+from postroad.core.delivery.retry_policy import MAX_AT_ONCE, QUICK_S
 from postroad.core.model.directory import (
     ConnectionPolicy,
     DeliveryMode,

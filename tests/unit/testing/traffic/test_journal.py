@@ -23,9 +23,8 @@ from postroad.core.routing.itinerary import itineraries
 from postroad.flow.stages.posting import decode_parts
 from postroad.ports import JournalRecord, NewRecord
 from postroad.testing.simulation.recorded_history import RecordedHistory
-from postroad.testing.traffic.generate import Traffic
+from postroad.testing.traffic.generate import Traffic, opening_times
 from postroad.testing.traffic.plan import TrafficPlan, Trouble
-from postroad.testing.traffic.posting_times import opening_times
 
 PLAN = TrafficPlan(organizations=30, days=14, messages=6_000, seed=3)
 

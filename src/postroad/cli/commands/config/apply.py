@@ -17,7 +17,6 @@ from postroad.cli.framework.key_files import make_api_key, write_private
 from postroad.cli.framework.output import Output
 from postroad.cli.input.configuration import read_configuration_files
 from postroad.cli.views.plans import plan_lines
-from postroad.client.certificates import with_proofs
 from postroad.core.resources.configuration import PlanView
 from postroad.errors import Misconfigured, Refused
 
@@ -61,7 +60,7 @@ def apply(
     document = read_configuration_files(files, sys.stdin.read, os.environ, _key_maker(made) if make_keys else None)
     keys = [read_private_key_pem(path) for path in certificate_keys]
     with connection.client() as client:
-        document = with_proofs(client, document, keys)
+        document = client.certificates.prove(document, keys)
         plan = client.plan(document, prune=prune)
         _show(out, plan)
         if dry_run or not plan.steps:

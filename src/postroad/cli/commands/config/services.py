@@ -81,7 +81,6 @@ def add_certificate(
 ) -> None:
     """Register a client certificate for the authentication of a service."""
     from postroad.cli.commands.config.apply import read_private_key_pem
-    from postroad.client.certificates import add_certificate as register
 
     key = read_private_key_pem(private_key_file)
     try:
@@ -89,7 +88,7 @@ def add_certificate(
     except (OSError, UnicodeDecodeError) as error:
         raise Misconfigured([f"{certificate_file}: {error}"]) from None
     with connection.client() as client:
-        added = register(client, service, label, certificate, key)
+        added = client.certificates.add(service, label, certificate, key)
     out.value(added)
     out.say(f"{service} can authenticate with certificate {label!r} from now on.")
 

@@ -27,8 +27,7 @@ from postroad.cli.input.message_options import (
     read_document_part,
 )
 from postroad.client import Client, Message, Part, PostResult, Refused, message
-from postroad.client.chunk_post import Answer
-from postroad.client.chunks import split_chunks
+from postroad.client.chunk_post import Answer, split_chunks
 from postroad.core.codecs.json_form import JSON_FORM, write_result
 from postroad.core.codecs.lexical import ROUTINGS
 from postroad.core.model.message import MessageType

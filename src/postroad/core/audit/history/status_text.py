@@ -1,4 +1,4 @@
-"""Texts for people who search for a message: what it can be found by, and the status of each copy.
+"""The status of messages and services in words: of each copy for people who search, and of a service by its role.
 
 Rule: a text has the same sentences as the message's page, in the same order.
 """
@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 from postroad.core.audit.history.copy_status import CopyStatus
 from postroad.core.codecs.lexical import write_time
+from postroad.core.model.history import Stop
+from postroad.core.model.rule import RuleRole
 
 
 class SearchableValue(NamedTuple):
@@ -53,3 +55,28 @@ def _sentences(one: CopyStatus) -> Iterator[str]:
         yield f"{one.next.removesuffix('.')} at {write_time(one.next_us)}." if one.next_us else one.next
     if one.expires_us:
         yield f"It expires {write_time(one.expires_us)}."
+
+
+WAITING, INVOKED, RETURNED = "waiting", "invoked", "returned"
+HANDED_OUT, RECEIVED, ANSWERED = "handed out", "received", "answered"
+
+
+def role_of(stop: Stop) -> RuleRole:
+    """Return the role of the service at a stop.
+
+    An in-transit service is invoked and returns the message; a recipient receives it, and answers it where it is a request.
+    """
+    return RuleRole.IN_TRANSIT if stop.in_transit else RuleRole.RECIPIENT
+
+
+def status_of(stop: Stop) -> str:
+    """Return the status of the service at a stop, by its role; a final state other than delivered is the status itself."""
+    moves = [event.what for event in stop.events]
+    if stop.state == "queued":
+        is_out = bool(moves) and moves[-1] == HANDED_OUT
+        return (INVOKED if stop.in_transit else HANDED_OUT) if is_out else WAITING
+    if stop.state != "delivered":
+        return stop.state
+    if stop.in_transit:
+        return RETURNED
+    return ANSWERED if ANSWERED in moves else RECEIVED

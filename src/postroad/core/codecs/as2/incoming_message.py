@@ -17,13 +17,11 @@ from typing import NoReturn
 
 from cryptography.x509 import Certificate
 
-from postroad.core.codecs.as2.document_headers import read_plain_entity
 from postroad.core.codecs.as2.headers import Headers
-from postroad.core.codecs.as2.heading import Heading, distinct_fields, heading_in
+from postroad.core.codecs.as2.heading import Heading, distinct_fields, heading_in, read_plain_entity
 from postroad.core.codecs.as2.mic import DEFAULT, Mic, mic_over
-from postroad.core.codecs.as2.multipart_signed import read_signed
+from postroad.core.codecs.as2.multipart_signed import pkcs7_in, read_signed
 from postroad.core.codecs.as2.partners import As2Identity, PartnershipTerms
-from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import VerifiedSignature, content_kind, decompress, decrypt, verify
 from postroad.core.codecs.limits import DEFAULT_LIMITS, WireLimits

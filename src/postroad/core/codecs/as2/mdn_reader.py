@@ -15,8 +15,8 @@ from typing import Literal
 from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2.dispositions import Disposition, read_disposition
-from postroad.core.codecs.as2.document_headers import read_plain_entity
 from postroad.core.codecs.as2.headers import Headers, field_of, fields_of
+from postroad.core.codecs.as2.heading import read_plain_entity
 from postroad.core.codecs.as2.mic import Mic, read_mic
 from postroad.core.codecs.as2.multipart_signed import read_signed
 from postroad.core.codecs.as2.names import unquote_name

@@ -7,13 +7,14 @@ may convert them; the variant that verifies is what was sent.
 from __future__ import annotations
 
 import re
+from binascii import Error as NotBase64
+from binascii import a2b_base64
 from collections.abc import Iterator, Sequence
 from datetime import datetime
 
 from cryptography.x509 import Certificate
 
 from postroad.core.codecs.as2.mic import Mic, micalg
-from postroad.core.codecs.as2.pkcs7_content import pkcs7_in
 from postroad.core.codecs.buffers import Buffer
 from postroad.core.codecs.cms import Identity, VerifiedSignature, sign, verify
 from postroad.core.codecs.limits import WireLimits
@@ -38,6 +39,25 @@ _SIGNATURE_HEAD = write_head((
     ("Content-Transfer-Encoding", "base64"),
     ("Content-Disposition", 'attachment; filename="smime.p7s"'),
 ))  # fmt: skip
+_SEQUENCE, _LONG = 0x30, 0x80  # the first byte, and the flag in the second byte if more than 127 bytes follow
+
+
+def pkcs7_in(entity: Entity, limits: WireLimits) -> Buffer:
+    """Extracts the CMS message from a part, raw or base64, whatever its headers declare.
+
+    Rule: the bytes decide. A CMS message begins with 0x30, and its base64 never does; messages of products that omit the
+    transfer encoding, or declare one that a gateway has removed, are understood, too.
+    """
+    body = entity.body
+    if len(body) > 1 and body[0] == _SEQUENCE and body[1] & _LONG:
+        return body
+    data = entity.data(limits)
+    if not data or data[0] == _SEQUENCE:
+        return data
+    try:
+        return a2b_base64(data)
+    except NotBase64:
+        return data
 
 
 def write_signed(

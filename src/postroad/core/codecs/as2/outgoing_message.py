@@ -10,8 +10,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from postroad.core.codecs.as2.document_headers import select_document_headers
 from postroad.core.codecs.as2.headers import check_message_id, date_value, fields_of, require_printable, subject_value
+from postroad.core.codecs.as2.heading import select_document_headers
 from postroad.core.codecs.as2.mdn_request import options_value
 from postroad.core.codecs.as2.mic import Mic, mic_over
 from postroad.core.codecs.as2.multipart_signed import CRLF, write_signed

@@ -16,10 +16,9 @@ from postroad.core.admission.policy import is_https, pushed_level
 from postroad.core.configuration.profile.as2 import As2Profile
 from postroad.core.configuration.profile.batching import BatchingProfile, batching_entry
 from postroad.core.configuration.profile.push import BackupPushProfile, PushProfile, push_entry
-from postroad.core.configuration.profile.release import ReleaseProfile
 from postroad.core.configuration.profile.search_keys import Indexes, indexes_entry, search_keys_of
 from postroad.core.configuration.profile.splitting import SplittingProfile, splitting_entry
-from postroad.core.configuration.shapes import Count, Line, PageUrl, Prose, StrictShape, Url, Word, unique
+from postroad.core.configuration.shapes import Count, Line, PageUrl, Prose, Seconds, StrictShape, Url, Word, unique
 from postroad.core.model.asset import Hosting
 from postroad.core.model.caller import STRENGTH
 from postroad.core.model.directory import (
@@ -40,6 +39,44 @@ TimeOfDay = Annotated[StrictStr, StringConstraints(pattern=r"^(([01][0-9]|2[0-3]
 Names = Annotated[tuple[Word, ...], Field(max_length=1_000), AfterValidator(unique)]
 SECTION_OF = {Hosting.BATCHER: "batching", Hosting.SPLITTER: "splitting"}
 NOT_IN_PROFILE = ("gcid", "organization", "name", "suspended")
+MAX_WAITING = 10_000  # they are counted whenever one arrives
+
+
+class ReleaseProfile(StrictShape):
+    """What waits is released by whichever comes first; what has waited longer than it is kept expires."""
+
+    every_s: Annotated[
+        Seconds, Field(alias="everySeconds", description="Release when the oldest message has waited this long")
+    ] = 0
+    when_waiting: Annotated[
+        StrictInt, Field(ge=0, le=MAX_WAITING, description="Release when this number of messages wait")
+    ] = 0
+    on_request: Annotated[
+        StrictBool, Field(description="Release on request, unless another criterion is met first")
+    ] = False
+    keep_s: Annotated[Seconds, Field(alias="keepSeconds", description="Messages that have waited longer expire")] = 0
+
+    @property
+    def holds(self) -> bool:
+        return bool(self.every_s or self.when_waiting or self.on_request)
+
+    @model_validator(mode="after")
+    def check_not_empty(self) -> Self:
+        if not self.holds and not self.keep_s:
+            raise ValueError(
+                "is empty: set everySeconds, whenWaiting, onRequest: true or keepSeconds; or remove release"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def check_releases(self) -> Self:
+        """A period that is over only when everything has expired is a mistake, unless there is another way out."""
+        if 0 < self.keep_s <= self.every_s and not self.when_waiting and not self.on_request:
+            raise ValueError(
+                "no message would ever be released: all expire before everySeconds; "
+                "increase keepSeconds, or set onRequest: true"
+            )
+        return self
 
 
 def check_time_zone(name: str) -> str:

@@ -15,8 +15,7 @@ from postroad.core.admission.connection_rights import is_open_to
 from postroad.core.configuration.change_plan import PlanningContext, WantedObject
 from postroad.core.configuration.document import DocumentError, NetworkDocument, ServiceEntry, pointer
 from postroad.core.configuration.entries.bindings import RESERVED, BindingEntry, binding_entry, binding_of
-from postroad.core.exchange.binding_limits import find_exceeded_limit
-from postroad.core.exchange.exchange import decider_of, is_always_evaluated
+from postroad.core.exchange.exchange import decider_of, find_exceeded_limit, is_always_evaluated
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import Service, is_same_organization
 from postroad.core.model.exchange import Binding, binding_key

@@ -17,7 +17,6 @@ from postroad.core.configuration.profile.service import ServiceProfile, profile_
 from postroad.core.configuration.sections.assets import exported_assets, prunable_assets, wanted_assets
 from postroad.core.configuration.sections.billing import exported_billing
 from postroad.core.configuration.sections.bindings import exported_bindings
-from postroad.core.configuration.sections.cookies import exported_cookies, prunable_cookies, wanted_cookies
 from postroad.core.configuration.sections.credentials import wanted_credentials
 from postroad.core.configuration.sections.rules import exported_rules, prunable_rules, wanted_rules
 from postroad.core.configuration.sections.subscriptions import (
@@ -28,8 +27,10 @@ from postroad.core.configuration.sections.subscriptions import (
 )
 from postroad.core.model.asset import Hosting
 from postroad.core.model.directory import OrganizationLimits, Person, Role, Service, is_same_organization
+from postroad.core.model.ids import GCID
 from postroad.core.model.snapshot import Directory
 from postroad.core.model.subscription import OPERATORS
+from postroad.core.model.trust import RegisteredCookie
 
 GCID_DRAWN = "GCIDs are assigned by the network; omit it, or use the existing one"
 NAME_TAKEN = "another service has this name; use its GCID or none, or rename or remove it first"
@@ -224,3 +225,47 @@ def export_document(
     operators = exported_subscriptions(OPERATORS, directory) if billing else {}
     document = {"postroad": 1, "organizations": exported}
     return document | ({"billing": prices} if prices else {}) | ({SECTION: operators} if operators else {})
+
+
+def wanted_cookies(service: Service, wish: ServiceEntry, here: str, planning: PlanningContext) -> list[WantedObject]:
+    """Plan the cookies of a service.
+
+    Rule: only the service's own organization sees a cookie. So an export for anyone else omits cookies, a plan shows that
+    one is new but not its content, and a document without cookies leaves them unchanged.
+    """
+    found: dict[str, WantedObject] = {}
+    for number, entry in enumerate(wish.cookies or ()):
+        place = here + pointer("cookies", number)
+        sender = _sender(entry.sender, service, planning.directory)
+        if sender is None:
+            planning.fault(place + "/from", "no such service is visible to you; use its GCID")
+            continue
+        if sender in found:
+            planning.fault(place + "/from", "there is another cookie for this sender")
+        cookie = RegisteredCookie(
+            service=service.gcid, sender=sender, content=entry.content, content_type=entry.content_type
+        )
+        found[sender] = WantedObject(place, cookie, f"{service.address}: cookie for {entry.sender}")
+    return list(found.values())
+
+
+def _sender(named: str, service: Service, directory: Directory) -> str | None:
+    if GCID.match(named):
+        return named
+    found = directory.service(named)
+    return found.gcid if found is not None and directory.visible(found, service.organization) else None
+
+
+def prunable_cookies(service: Service, wish: ServiceEntry | None, directory: Directory) -> list[RegisteredCookie]:
+    """The service's cookies where the document lists any; with a service that goes they go by themselves."""
+    return [] if wish is None or wish.cookies is None else directory.cookies_of(service.gcid)
+
+
+def exported_cookies(service: Service, directory: Directory) -> dict[str, Any]:
+    cookies = directory.cookies_of(service.gcid)
+    return {"cookies": [_written(item) for item in cookies]} if cookies else {}
+
+
+def _written(cookie: RegisteredCookie) -> dict[str, Any]:
+    kind = {} if cookie.content_type == "text/plain" else {"contentType": cookie.content_type}
+    return {"from": cookie.sender, "content": cookie.content} | kind

@@ -20,7 +20,7 @@ from postroad.core.routing.budget import CHARS_A_STEP, Budget, Write
 from postroad.core.routing.conditions.canonical_content import json_content, json_text, xml_content
 from postroad.core.routing.conditions.json_reader import read_json
 from postroad.core.routing.conditions.place_content import NO_CONTENT, PlaceContent
-from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.conditions.places import place_key
 from postroad.core.routing.paths.json_path import JsonPath, select_json
 from postroad.core.routing.paths.schema_defaults import DoctypeDefaults
 from postroad.core.routing.paths.xml_path import Finds, XmlPath

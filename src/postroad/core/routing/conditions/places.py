@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
+from msgspec.json import encode
+
 from postroad.core.codecs.xml import Tree
 from postroad.core.model.rule import MessageSection, ValueLocation
 from postroad.core.routing.conditions.header import header_item
 from postroad.core.routing.conditions.place_content import PlaceContent
-from postroad.core.routing.conditions.place_key import place_key
 from postroad.core.routing.paths.json_path import read_json_path
 from postroad.core.routing.paths.schema_defaults import DoctypeDefaults
 from postroad.core.routing.paths.xml_path import Equality, Finds, XmlPath, read_xml_path
@@ -24,7 +25,22 @@ from postroad.errors import Refused
 if TYPE_CHECKING:
     from postroad.core.routing.conditions.subject import Subject
 
+
 PLACES_CACHED = 10_000
+
+
+def place_key(place: ValueLocation) -> str:
+    """Return the key of a location: its text, followed by whatever else distinguishes it from others.
+
+    Rule: a location has one key, wherever it is written.
+    """
+    rest = {
+        "document": place.document,
+        "namespaces": dict(sorted(place.namespaces)),
+        "schema": place.schema,
+    }
+    given = {name: value for name, value in rest.items() if value}
+    return f"{place.where.value} {place.path}" + (f" {encode(given).decode()}" if given else "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,7 +31,7 @@ from postroad.core.routing.conditions.place_content import (
     Canonical,
     PlaceContent,
 )
-from postroad.core.routing.conditions.place_key import place_key
+from postroad.core.routing.conditions.places import place_key
 from postroad.core.routing.conditions.subject import CONTENT, NAMES
 
 SeenTexts = Mapping[str, tuple[str, ...]]

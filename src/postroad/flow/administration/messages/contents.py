@@ -181,7 +181,9 @@ async def _read(network: Network, caller: Caller, content: VisibleContent, part_
 
 async def _body(network: Network, caller: Caller, content: VisibleContent, looked_at: str) -> bytes:
     if caller.person is not None:
-        entry = AccessRecorded(network.clock.now_us(), caller.name, "payload.read", looked_at[:400])
+        entry = AccessRecorded(
+            at_us=network.clock.now_us(), by=caller.name, what="payload.read", detail=looked_at[:400]
+        )
         await commit_step(network.desk, JournalStep(entry, reserve=True))
     body = await network.journal.body(content.body) if content.body is not None and content.body.length else b""
     if body is None:

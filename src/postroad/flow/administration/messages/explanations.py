@@ -67,7 +67,7 @@ async def explain_stored(network: Network, caller: Caller, session: str) -> Rout
         return found
     seen = replace(await _as_seen(network, caller, found, session), directory=0)
     if caller.person is not None and seen.services:
-        entry = AccessRecorded(network.clock.now_us(), caller.name, "explanation.read", session)
+        entry = AccessRecorded(at_us=network.clock.now_us(), by=caller.name, what="explanation.read", detail=session)
         await commit_step(network.desk, JournalStep(entry, reserve=True))
     return seen
 

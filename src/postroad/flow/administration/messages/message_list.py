@@ -31,7 +31,7 @@ from postroad.errors import Refused
 from postroad.flow.administration.base import find_visible_service, not_found
 from postroad.flow.administration.services import list_owned_services
 from postroad.flow.network import Network
-from postroad.flow.stages.refused_post import load_refusal
+from postroad.flow.stages.explain import load_refusal
 
 MAX_SCAN = 4_000  # rows looked at for one page, however few of them fit the filters
 PORTION = 200  # rows asked for at once, of all services together …

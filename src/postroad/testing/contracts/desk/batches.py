@@ -196,7 +196,9 @@ class BatchContract(DeskUnderTest):
 
     @pytest.mark.req("B10")
     async def test_what_a_partner_says_of_a_batch_is_heard_once(self, network: DeskHarness) -> None:
-        entry = InterchangeAnswered(network.clock.now_us(), SELLER, "session", "x12", "b", "accepted")
+        entry = InterchangeAnswered(
+            at_us=network.clock.now_us(), by=SELLER, session="session", standard="x12", batch="b", verdict="accepted"
+        )
         assert isinstance(outcome := await network.write(entry), Committed)
         assert await network.write(entry) == Conflict(batch_answer_key("session", "b"), outcome.seq, "session")
         assert isinstance(await network.write(replace(entry, batch="c")), Committed)

@@ -111,10 +111,10 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
                 self._flood(network, outcomes)
             with pytest.raises(Unavailable, match=r"network\.busy"):
                 network.desk.submit(JournalStep(network.message(answers=unanswered.number), b""), outcomes.append)
-            acknowledgement = DeliveriesAcknowledged(1, SELLER, (queued.number,))
+            acknowledgement = DeliveriesAcknowledged(at_us=1, by=SELLER, deliveries=(queued.number,))
             network.desk.submit(JournalStep(acknowledgement, reserve=True), outcomes.append)
             assert outcomes == []
-        later = DeliveriesReturned(1, SELLER, "too late", 0.0, (queued.number,))
+        later = DeliveriesReturned(at_us=1, by=SELLER, reason="too late", delay_s=0.0, deliveries=(queued.number,))
         await network.submit(JournalStep(later, reserve=True))  # not before any of those
         assert len(outcomes) > 50
         assert all(isinstance(outcome, Committed) for outcome in outcomes)

@@ -116,7 +116,9 @@ class DeskHarness:
     def acknowledged(
         self, deliveries: tuple[int, ...], journeys: tuple[int, ...] = (), batch: Batch | None = None
     ) -> DeliveriesAcknowledged:
-        return DeliveriesAcknowledged(self.clock.now_us(), SELLER, deliveries, journeys, batch)
+        return DeliveriesAcknowledged(
+            at_us=self.clock.now_us(), by=SELLER, deliveries=deliveries, journeys=journeys, batch=batch
+        )
 
     async def write(self, entry: Entry) -> StepOutcome:
         """Submit an entry with all of its keys."""
@@ -158,10 +160,14 @@ class DeskHarness:
         return await self.submit(JournalStep(entry, reserve=True))
 
     async def acknowledge(self, *numbers: int, by: str = SELLER) -> StepOutcome:
-        return await self.submit(JournalStep(DeliveriesAcknowledged(self.clock.now_us(), by, numbers), reserve=True))
+        return await self.submit(
+            JournalStep(DeliveriesAcknowledged(at_us=self.clock.now_us(), by=by, deliveries=numbers), reserve=True)
+        )
 
     async def give_back(self, *numbers: int, delay_s: float = 0.0, by: str = SELLER) -> StepOutcome:
-        entry = DeliveriesReturned(self.clock.now_us(), by, "not now", delay_s, numbers)
+        entry = DeliveriesReturned(
+            at_us=self.clock.now_us(), by=by, reason="not now", delay_s=delay_s, deliveries=numbers
+        )
         return await self.submit(JournalStep(entry, reserve=True))
 
     async def end(self, state: str, *numbers: int) -> StepOutcome:
@@ -218,7 +224,9 @@ class DeskHarness:
         )
 
     def dropped(self, *dead: int) -> DeliveriesDropped:
-        return DeliveriesDropped(self.clock.now_us(), "ada@buyer.example", "for a test", dead)
+        return DeliveriesDropped(
+            at_us=self.clock.now_us(), by="ada@buyer.example", reason="for a test", deliveries=dead
+        )
 
     def batch(self, id_: str, version: int = 1, state: BatchState = BatchState.OPEN) -> Batch:
         now_us = self.clock.now_us()

@@ -173,7 +173,11 @@ class HandOutContract(DeskUnderTest):
         waiting = asyncio.ensure_future(network.desk.arrival(SELLER, 60.0))
         await asyncio.sleep(0.2)
         assert not waiting.done()
-        await network.write(DeliveriesReleased(network.clock.now_us(), "ada", SELLER, "on request", 1 << 16, 1))
+        await network.write(
+            DeliveriesReleased(
+                at_us=network.clock.now_us(), by="ada", service=SELLER, reason="on request", up_to=1 << 16, waiting=1
+            )
+        )
         await asyncio.wait_for(waiting, 2)
 
     async def test_a_failed_push_comes_again_when_its_pause_is_over(self, network: DeskHarness) -> None:
@@ -201,7 +205,16 @@ class HandOutContract(DeskUnderTest):
         await network.post(network.message())
         [queued] = await network.poll(lease_s=30)
         dropped = ("part 1: its id has no place in dime",)
-        await network.write(DeliveryTranslated(network.clock.now_us(), SELLER, queued.number, "mime", "dime", dropped))
+        await network.write(
+            DeliveryTranslated(
+                at_us=network.clock.now_us(),
+                by=SELLER,
+                delivery=queued.number,
+                form="mime",
+                format="dime",
+                dropped=dropped,
+            )
+        )
         assert await network.poll() == []
         network.clock.advance(31)
         [again] = await network.poll()

@@ -200,11 +200,16 @@ class IndexContract:
 
     async def test_a_final_state_is_final(self, told: Index) -> None:
         late: list[Entry] = [
-            DeliveriesAcknowledged(15_000, BANK, (WAITING,)),
-            DeliveriesAcknowledged(16_000, BANK, (WAITING,)),
+            DeliveriesAcknowledged(at_us=15_000, by=BANK, deliveries=(WAITING,)),
+            DeliveriesAcknowledged(at_us=16_000, by=BANK, deliveries=(WAITING,)),
         ]
         next_seq = len(STORY) + 1
-        await apply(told, to_records([*late, DeliveriesLeased(17_000, BANK, 1.0, (WAITING,))], first_seq=next_seq))
+        await apply(
+            told,
+            to_records(
+                [*late, DeliveriesLeased(at_us=17_000, by=BANK, lease_s=1.0, deliveries=(WAITING,))], first_seq=next_seq
+            ),
+        )
         [row] = await told.query("delivery", WAITING)
         answer = dict(zip(QUERIES["delivery"][1], row, strict=True))
         assert (answer["settle_seq"], answer["settled_at_us"], answer["reason"]) == (next_seq, 15_000, "acknowledged")
@@ -212,9 +217,11 @@ class IndexContract:
     @pytest.mark.parametrize("batch", [1, 2, 4])
     async def test_every_lease_stays_on_the_trail(self, index: Index, batch: int) -> None:
         number = delivery_number(1, 0)
-        leases: list[Entry] = [DeliveriesLeased(at_us, BANK, 1.0, (number,)) for at_us in (2, 3, 4)]
+        leases: list[Entry] = [
+            DeliveriesLeased(at_us=at_us, by=BANK, lease_s=1.0, deliveries=(number,)) for at_us in (2, 3, 4)
+        ]
         [post] = make_plain_posts(1)
-        records = to_records([post, *leases, DeliveriesAcknowledged(5, BANK, (number,))])
+        records = to_records([post, *leases, DeliveriesAcknowledged(at_us=5, by=BANK, deliveries=(number,))])
         await apply_in_pieces(index, records, [*range(batch, 5, batch), 5])
         assert await index.rows("trail") == [(number, 2), (number, 3)]
         assert await index.query("transaction_trail", post.transaction) == [(2,), (3,), (4,), (5,)]

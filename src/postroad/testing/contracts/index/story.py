@@ -87,10 +87,13 @@ RESTORED_SEQ = 40 + len(BATCHES) + len(BILLING)
 
 STORY: list[Entry] = [
     ConfigurationChanged(
-        1000, "ada", "new", (ObjectChange("service", "a", 1, {"name": "A"}), ObjectChange("rule", "z", 1, {}))
+        at_us=1000,
+        by="ada",
+        reason="new",
+        objects=(ObjectChange("service", "a", 1, {"name": "A"}), ObjectChange("rule", "z", 1, {})),
     ),
     _post(2, BUYER, _to(STAMPER, SELLER), _to(BANK), Copy("nobody", code="recipient.unknown"), handle="h1"),
-    DeliveriesLeased(3000, STAMPER, 30.0, (AT_STAMPER, AT_BANK)),
+    DeliveriesLeased(at_us=3000, by=STAMPER, lease_s=30.0, deliveries=(AT_STAMPER, AT_BANK)),
     InvocationReturned(
         at_us=4000,
         delivery=AT_STAMPER,
@@ -105,8 +108,8 @@ STORY: list[Entry] = [
         expires_at_us=0,
         parts=(PartFacts("p", "x/y", 4),),
     ),
-    DeliveriesReturned(5000, BANK, "busy", 1.5, (AT_BANK,)),
-    DeliveriesLeased(6000, BANK, 30.0, (AT_BANK,)),
+    DeliveriesReturned(at_us=5000, by=BANK, reason="busy", delay_s=1.5, deliveries=(AT_BANK,)),
+    DeliveriesLeased(at_us=6000, by=BANK, lease_s=30.0, deliveries=(AT_BANK,)),
     _post(
         7,
         BANK,
@@ -115,9 +118,9 @@ STORY: list[Entry] = [
         answers=AnsweredDelivery(AT_BANK, "session 2", "h1"),
         idempotency="i1",
     ),
-    DeliveriesAcknowledged(8000, SELLER, (STAMPED,)),
+    DeliveriesAcknowledged(at_us=8000, by=SELLER, deliveries=(STAMPED,)),
     _post(9, BUYER, _to(BANK)),
-    DeliveriesEnded(10_000, "network", "expired", "too late", (EXPIRED,)),
+    DeliveriesEnded(at_us=10_000, by="network", state="expired", reason="too late", deliveries=(EXPIRED,)),
     MessageRefused(
         at_us=11_000,
         session="session 11",
@@ -128,8 +131,8 @@ STORY: list[Entry] = [
         form="soap12",
         handle="h2",
     ),
-    ConfigurationChanged(12_000, "ada", "gone", (ObjectChange("service", "a", 2, None),)),
-    AccessRecorded(13_000, "eve", "login.failed", "wrong password"),
+    ConfigurationChanged(at_us=12_000, by="ada", reason="gone", objects=(ObjectChange("service", "a", 2, None),)),
+    AccessRecorded(at_us=13_000, by="eve", what="login.failed", detail="wrong password"),
     _post(14, BUYER, _to(BANK), topic="ä ☃"),
     _post(15, BUYER, Copy("S", _NEW_ROUTE, logical=(Hop(BANK),)), _to(BANK), expires_at_us=90_000, explained=3),
     InvocationReturned(
@@ -163,7 +166,7 @@ STORY: list[Entry] = [
         answers=AnsweredDelivery(ROUTED, "session 15", journey=ROUND_TRIP),
         shown_sender=BANK,
     ),
-    DeliveriesAcknowledged(18_000, BUYER, (RESPONSE,), (ROUND_TRIP,)),
+    DeliveriesAcknowledged(at_us=18_000, by=BUYER, deliveries=(RESPONSE,), journeys=(ROUND_TRIP,)),
     _post(
         19,
         BANK,
@@ -175,8 +178,10 @@ STORY: list[Entry] = [
         ends=JourneyEnding(GIVEN_UP, GIVEN_UP, "failed", "no answer", Reason("push.no-answer")),
     ),
     _post(20, BUYER, _to(SELLER), expires_at_us=21_500),
-    DeliveriesAcknowledged(21_000, SELLER, (SILENT,)),
-    DeliveriesEnded(22_000, "network", "expired", "no response", (), (SILENT,)),
+    DeliveriesAcknowledged(at_us=21_000, by=SELLER, deliveries=(SILENT,)),
+    DeliveriesEnded(
+        at_us=22_000, by="network", state="expired", reason="no response", deliveries=(), journeys=(SILENT,)
+    ),
     _post(
         23,
         BUYER,
@@ -210,7 +215,11 @@ STORY: list[Entry] = [
         journey=ASKED,
     ),
     CrossReferenceChanged(
-        26_000, SELLER, STAMPER, "Customers", (CrossReferenceRecord(SELLERS, (("tone", "polite"),)),)
+        at_us=26_000,
+        by=SELLER,
+        owner=STAMPER,
+        map="Customers",
+        records=(CrossReferenceRecord(SELLERS, (("tone", "polite"),)),),
     ),
     CrossReferenceChanged(
         at_us=27_000,
@@ -221,8 +230,21 @@ STORY: list[Entry] = [
         relations=((SELLERS, BUYERS), (BUYERS, NOBODYS), (NOBODYS, BANKS), (BANKS, SELLERS)),
         session="session 24",
     ),
-    CrossReferenceChanged(28_000, SELLER, STAMPER, "CUSTOMERS", (CrossReferenceRecord(SELLERS, (("tone", "curt"),)),)),
-    CrossReferenceChanged(29_000, SELLER, BANK, "customers", (CrossReferenceRecord(SELLERS),), ((BANKS, BUYERS),)),
+    CrossReferenceChanged(
+        at_us=28_000,
+        by=SELLER,
+        owner=STAMPER,
+        map="CUSTOMERS",
+        records=(CrossReferenceRecord(SELLERS, (("tone", "curt"),)),),
+    ),
+    CrossReferenceChanged(
+        at_us=29_000,
+        by=SELLER,
+        owner=BANK,
+        map="customers",
+        records=(CrossReferenceRecord(SELLERS),),
+        relations=((BANKS, BUYERS),),
+    ),
     DeliveryAttempted(
         at_us=30_000,
         by=BANK,
@@ -235,16 +257,16 @@ STORY: list[Entry] = [
     ),
     _post(31, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
     DeliveriesEnded(
-        32_000,
-        "network",
-        "failed",
-        "handed out 20 times",
-        (LOST,),
+        at_us=32_000,
+        by="network",
+        state="failed",
+        reason="handed out 20 times",
+        deliveries=(LOST,),
         why=Reason("delivery.not-acknowledged", (("count", "20"),)),
     ),
     _post(33, STAMPER, _to(SELLER), type=MessageType.NOTIFICATION),
-    DeliveriesEnded(34_000, "network", "failed", "gone", (SPOILT,)),
-    DeliveriesDropped(35_000, "ada", "too old", (SPOILT,)),
+    DeliveriesEnded(at_us=34_000, by="network", state="failed", reason="gone", deliveries=(SPOILT,)),
+    DeliveriesDropped(at_us=35_000, by="ada", reason="too old", deliveries=(SPOILT,)),
     DeliveryResent(
         at_us=36_000,
         by="ada",
@@ -262,9 +284,16 @@ STORY: list[Entry] = [
         expires_at_us=95_000,
         followed=True,
     ),
-    DeliveryTranslated(37_000, BANK, ANNOUNCED, "dime", "mime", ("the options of record 1 have no place in MIME",)),
-    DeliveriesReleased(38_000, "ada", BANK, "on request", ANNOUNCED, 2),
-    DeliveriesReleased(39_000, "network", BANK, "2 were waiting", WAITING, 1),
+    DeliveryTranslated(
+        at_us=37_000,
+        by=BANK,
+        delivery=ANNOUNCED,
+        form="dime",
+        format="mime",
+        dropped=("the options of record 1 have no place in MIME",),
+    ),
+    DeliveriesReleased(at_us=38_000, by="ada", service=BANK, reason="on request", up_to=ANNOUNCED, waiting=2),
+    DeliveriesReleased(at_us=39_000, by="network", service=BANK, reason="2 were waiting", up_to=WAITING, waiting=1),
     *BATCHES,
     *BILLING,
     NetworkRestored(

@@ -100,7 +100,7 @@ BATCHES: list[Entry] = [  # from entry 40 on
     _post(40, FARMER, BATCHER),
     _post(41, FARMER, BATCHER),
     _post(42, FARMER, BATCHER),
-    DeliveriesLeased(43_000, BATCHER, 30.0, (MEMBER, OTHER, TAKEN_OUT)),
+    DeliveriesLeased(at_us=43_000, by=BATCHER, lease_s=30.0, deliveries=(MEMBER, OTHER, TAKEN_OUT)),
     BatchesChanged(
         at_us=44_000,
         by=BATCHER,
@@ -110,11 +110,11 @@ BATCHES: list[Entry] = [  # from entry 40 on
         batch="b-1",
         joined=tuple(map(_member, (MEMBER, OTHER, TAKEN_OUT))),
     ),
-    BatchesChanged(45_000, BATCHER, BATCHER, "closed", (CLOSED,)),
-    DeliveriesEnded(46_000, "ada", "failed", "taken out", (TAKEN_OUT,), batch=WITHOUT),
+    BatchesChanged(at_us=45_000, by=BATCHER, service=BATCHER, what="closed", batches=(CLOSED,)),
+    DeliveriesEnded(at_us=46_000, by="ada", state="failed", reason="taken out", deliveries=(TAKEN_OUT,), batch=WITHOUT),
     _post(47, BATCHER, PARTNER, assembled=AssembledInterchange("x12", _DRAWN, ASSEMBLED, _FILED)),
-    DeliveriesAcknowledged(48_000, PARTNER, (INTERCHANGE,)),
-    DeliveriesAcknowledged(49_000, BATCHER, (MEMBER, OTHER), batch=SENT),
+    DeliveriesAcknowledged(at_us=48_000, by=PARTNER, deliveries=(INTERCHANGE,)),
+    DeliveriesAcknowledged(at_us=49_000, by=BATCHER, deliveries=(MEMBER, OTHER), batch=SENT),
     _post(50, FARMER, BATCHER),
     BatchesChanged(
         at_us=51_000,
@@ -135,7 +135,7 @@ BATCHES: list[Entry] = [  # from entry 40 on
         members=(AnsweredMember(OTHER, "rejected", ("no",)),),
     ),
     _post(53, FARMER, BATCHER),
-    DeliveriesReturned(54_000, BATCHER, "too late", 0.0, (GATHERED,)),
+    DeliveriesReturned(at_us=54_000, by=BATCHER, reason="too late", delay_s=0.0, deliveries=(GATHERED,)),
 ]
 
 QUESTIONS = [

@@ -50,15 +50,19 @@ def build_document(number: str, amount: str, *, corrects: str = "") -> IssuedDoc
 
 
 BILLING: list[BillingJournalEntry] = [
-    InvoiceIssued(80_000, "ada", build_document("2026-10-0001", "12.34")),
+    InvoiceIssued(at_us=80_000, by="ada", document=build_document("2026-10-0001", "12.34")),
     InvoiceCredited(
-        81_000, "ada", build_document("2026-10-0002", "-2.30", corrects="2026-10-0001"), "2026-10-0001", "credit 1"
+        at_us=81_000,
+        by="ada",
+        document=build_document("2026-10-0002", "-2.30", corrects="2026-10-0001"),
+        follows="2026-10-0001",
+        request="credit 1",
     ),
     PaymentRecorded(
-        82_000,
-        "ada",
-        "2026-10-0001/1",
-        "2026-10-0001",
+        at_us=82_000,
+        by="ada",
+        id="2026-10-0001/1",
+        invoice="2026-10-0001",
         amount=Decimal("10.04"),
         currency="EUR",
         received_on=BILLED_ON,

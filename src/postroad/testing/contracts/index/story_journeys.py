@@ -73,11 +73,13 @@ def _returned(seq: int, delivery: int, hop: int, next_: str) -> InvocationReturn
 
 
 def _acknowledged(seq: int, delivery: int, *journeys: int) -> DeliveriesAcknowledged:
-    return DeliveriesAcknowledged(seq * 1000, BUYER, (delivery,), journeys)
+    return DeliveriesAcknowledged(at_us=seq * 1000, by=BUYER, deliveries=(delivery,), journeys=journeys)
 
 
 def _ended(seq: int, state: str, *deliveries: int) -> DeliveriesEnded:
-    return DeliveriesEnded(seq * 1000, "network", state, state, deliveries, (JOURNEY,))
+    return DeliveriesEnded(
+        at_us=seq * 1000, by="network", state=state, reason=state, deliveries=deliveries, journeys=(JOURNEY,)
+    )
 
 
 def _row(at: int, leg: JourneyLeg, state: DeliveryState, settled: int, reason: str, moved: int) -> tuple[Any, ...]:
@@ -122,7 +124,8 @@ JOURNEYS = [
         {JOURNEY: DeliveryState.QUEUED}),
     JourneyCourse(
         "posted, answered and acknowledged",
-        [_post(1, SELLER), _response(2, JOURNEY), DeliveriesLeased(3000, BUYER, 30.0, (AT_2,)), _acknowledged(4, AT_2, JOURNEY)],
+        [_post(1, SELLER), _response(2, JOURNEY),
+         DeliveriesLeased(at_us=3000, by=BUYER, lease_s=30.0, deliveries=(AT_2,)), _acknowledged(4, AT_2, JOURNEY)],
         [_row(AT_2, JourneyLeg.BACK, DONE, 4, "acknowledged", 2)],
         {JOURNEY: DONE, AT_2: DONE},
     ),
@@ -170,6 +173,8 @@ JOURNEYS = [
 
 _KEY = Key(SELLER, "no", "3489")
 RECORD_SAVED_TWICE: list[Entry] = [
-    CrossReferenceChanged(seq * 1000, SELLER, STAMPER, "map", (CrossReferenceRecord(_KEY, (("a", str(seq)),)),))
+    CrossReferenceChanged(
+        at_us=seq * 1000, by=SELLER, owner=STAMPER, map="map", records=(CrossReferenceRecord(_KEY, (("a", str(seq)),)),)
+    )
     for seq in (1, 2)
 ]

@@ -11,7 +11,7 @@ SERVICE = "0123456789abcdef"
 def _change(at_us: int, by: str, service: str, name: str, version: int, digest: str) -> SecretChanged:
     what = SET if digest else REMOVED
     return SecretChanged(
-        at_us, by, what, organization="Straße", service=service, name=name, version=version, digest=digest
+        at_us=at_us, by=by, what=what, organization="Straße", service=service, name=name, version=version, digest=digest
     )
 
 

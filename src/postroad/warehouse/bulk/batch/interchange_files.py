@@ -7,7 +7,6 @@ Only one document is in memory at a time.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from hashlib import sha256
@@ -17,6 +16,7 @@ import msgspec
 import pyarrow as pa
 
 from postroad.core.batching.interchange_contents import envelope_of
+from postroad.core.interchange.assembly_errors import find_unfit_member
 from postroad.core.interchange.model import DescribedDocument, Envelope, Placed, PlacedCallback
 from postroad.core.interchange.standard import Standard
 from postroad.core.model.batch import Batch
@@ -38,7 +38,6 @@ PLACED = pa.schema(
     ]
 )
 _options_in = msgspec.json.Decoder(dict[str, str]).decode
-_MEMBER = re.compile(r"/members/([0-9]+)")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -79,10 +78,10 @@ class InterchangeFiles:
                 for _ in self._pieces(batch, members, unfit, drawing):
                     pass
             except Refused as refusal:
-                found = _MEMBER.fullmatch(refusal.pointer)
-                if found is None:
+                position = find_unfit_member(refusal)
+                if position is None:
                     return InterchangeCount(numbers={}, fault=f"{refusal.code}: {refusal.detail}")
-                self._note_unfit(int(found.group(1)), refusal, batch, members, unfit)
+                self._note_unfit(position, refusal, batch, members, unfit)
             else:
                 used = {scope: last - first + 1 for scope, (first, last) in drawing.used().items()}
                 return InterchangeCount(numbers=used, unfit=unfit)
@@ -132,7 +131,7 @@ class InterchangeFiles:
             for _ in self._standard.assembled([self._document(row)], self._envelope(batch), NumberRanges({})):
                 pass
         except Refused as refusal:
-            return refusal.detail if _MEMBER.fullmatch(refusal.pointer) else ""
+            return refusal.detail if find_unfit_member(refusal) is not None else ""
         return ""
 
     def _envelope(self, batch: Batch) -> Envelope:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from postroad.core.audit.history.role_status import role_of, status_of
+from postroad.core.audit.history.status_text import role_of, status_of
 from postroad.core.model.history import HistoryEvent, Stop
 
 

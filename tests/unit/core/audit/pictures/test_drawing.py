@@ -32,7 +32,7 @@ from postroad.core.visibility.redact_explanation import (
 )
 from postroad.core.visibility.viewer import Viewer
 from tests.source_tree import ROOT
-from tests.unit.core.audit.history.test_whereabouts import message, stop
+from tests.unit.core.audit.history.test_copy_status import message, stop
 from tests.unit.core.audit.pictures.explained import EXPLANATION, GCIDS, invocation
 
 pytestmark = pytest.mark.req("R16")

@@ -13,7 +13,7 @@ import pytest
 from postroad.core.audit.pictures.waterfall import StopLine, TimeSpan, stop_lines, waterfall_svg
 from postroad.core.codecs import xml
 from postroad.core.model.history import MessageHistory
-from tests.unit.core.audit.history.test_whereabouts import POSTED, event, message, stop
+from tests.unit.core.audit.history.test_copy_status import POSTED, event, message, stop
 
 GOLDEN = Path(__file__).parent / "golden" / "life.svg"
 SECOND = 1_000_000

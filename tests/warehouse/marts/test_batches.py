@@ -43,8 +43,8 @@ from postroad.warehouse.landing.log_frame import with_all_columns
 from postroad.warehouse.pipeline import TABLES, refresh
 from postroad.warehouse.staging.days import touched_days
 from postroad.warehouse.store.delta import DeltaStore
-from tests.warehouse.analysis.conftest import landed
-from tests.warehouse.analysis.test_refresh import contents, land
+from tests.warehouse.conftest import landed
+from tests.warehouse.pipeline.test_refresh import contents, land
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ from postroad.testing.network import MemoryNetwork, memory_network
 from postroad.warehouse.marts.message_histories import message_histories
 from postroad.warehouse.marts.transactions import transactions
 from postroad.warehouse.staging.days import touched_days
-from tests.warehouse.analysis.conftest import landed
+from tests.warehouse.conftest import landed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -19,7 +19,7 @@ from postroad.testing.traffic.generate import Traffic
 from postroad.testing.traffic.plan import TrafficPlan
 from postroad.warehouse.pipeline import TABLES, refresh
 from postroad.warehouse.store.delta import DeltaStore
-from tests.warehouse.analysis.conftest import landed
+from tests.warehouse.conftest import landed
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

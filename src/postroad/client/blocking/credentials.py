@@ -1,13 +1,16 @@
-# Generated from nonblocking/secrets.py by `python -m scripts.blocking_client`; edit that file instead.
-"""The secrets API: set, list and remove secrets; operators rotate the network's keys."""
+# Generated from nonblocking/credentials.py by `python -m scripts.blocking_client`; edit that file instead.
+"""The secrets and certificates APIs: stored secrets, the network's keys, and client certificates of services."""
 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
+from typing import Any
 
 from postroad.client.blocking.runner import RunConversation
 from postroad.client.conversations import Conversations
-from postroad.client.secrets import SecretConversations
+from postroad.client.credentials import CertificateConversations, SecretConversations
+from postroad.core.resources.accounts import NewCredential
 from postroad.core.resources.secrets import MasterKeyRotated, NetworkKeysView, SecretView, TokenKeyView
 
 
@@ -41,3 +44,19 @@ class StoredSecrets:
     def rotate_token(self) -> TokenKeyView:
         """Use a new key for the tokens of later deliveries; for operators."""
         return self._run(self._say.rotate_token())
+
+
+class Certificates:
+    """Client certificates of services; ``client.certificates``."""
+
+    def __init__(self, talks: Conversations, run: RunConversation) -> None:
+        self._say = CertificateConversations(talks)
+        self._run = run
+
+    def add(self, service: str, label: str, certificate: str, key: bytes) -> NewCredential:
+        """Register a certificate (PEM) for a service; ``key`` is its private key in PEM, and is not sent."""
+        return self._run(self._say.add(service, label, certificate, key))
+
+    def prove(self, document: dict[str, Any], keys: Sequence[bytes]) -> dict[str, Any]:
+        """Return the configuration document with a signed challenge at each certificate of one of the private keys."""
+        return self._run(self._say.prove(document, keys))

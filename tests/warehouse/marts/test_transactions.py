@@ -12,7 +12,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import MessagePosted
 from postroad.core.model.message import MessageType
 from postroad.warehouse.marts.transactions import transactions
-from tests.warehouse.analysis.conftest import Week
+from tests.warehouse.conftest import Week
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,7 +9,7 @@ import pytest
 
 from postroad.core.model.journal import DeliveryAttempted
 from postroad.warehouse.marts.delivery_attempts import delivery_attempts
-from tests.warehouse.analysis.conftest import Week
+from tests.warehouse.conftest import Week
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 
 from postroad.core.audit.history.copy_status import HIDDEN_ENDS, CopyStatus, list_copy_statuses
+from postroad.core.model.delivery import PushPause
 from postroad.core.model.directory import DeliveryMode, DeliveryWindow, Organization, Release, Service
 from postroad.core.model.history import BatchMembership, CopyHistory, HistoryEvent, MessageHistory, ReleaseHold, Stop
-from postroad.core.model.push_pause import PushPause
 from postroad.core.model.snapshot import Directory
 
 pytestmark = pytest.mark.req("C2")

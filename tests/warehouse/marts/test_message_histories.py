@@ -14,7 +14,7 @@ from postroad.core.model.ids import delivery_number
 from postroad.core.model.journal import Entry, InvocationReturned, MessagePosted
 from postroad.core.visibility.pseudonyms import Pseudonyms
 from postroad.testing.simulation.recorded_history import RecordedLeg
-from tests.warehouse.analysis.conftest import Week
+from tests.warehouse.conftest import Week
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

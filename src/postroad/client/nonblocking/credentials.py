@@ -1,12 +1,15 @@
-"""The secrets API: set, list and remove secrets; operators rotate the network's keys."""
+"""The secrets and certificates APIs: stored secrets, the network's keys, and client certificates of services."""
 
 from __future__ import annotations
 
 import builtins
+from collections.abc import Sequence
+from typing import Any
 
 from postroad.client.conversations import Conversations
+from postroad.client.credentials import CertificateConversations, SecretConversations
 from postroad.client.nonblocking.runner import AsyncRunConversation
-from postroad.client.secrets import SecretConversations
+from postroad.core.resources.accounts import NewCredential
 from postroad.core.resources.secrets import MasterKeyRotated, NetworkKeysView, SecretView, TokenKeyView
 
 
@@ -40,3 +43,19 @@ class AsyncStoredSecrets:
     async def rotate_token(self) -> TokenKeyView:
         """Use a new key for the tokens of later deliveries; for operators."""
         return await self._run(self._say.rotate_token())
+
+
+class AsyncCertificates:
+    """Client certificates of services; ``client.certificates``."""
+
+    def __init__(self, talks: Conversations, run: AsyncRunConversation) -> None:
+        self._say = CertificateConversations(talks)
+        self._run = run
+
+    async def add(self, service: str, label: str, certificate: str, key: bytes) -> NewCredential:
+        """Register a certificate (PEM) for a service; ``key`` is its private key in PEM, and is not sent."""
+        return await self._run(self._say.add(service, label, certificate, key))
+
+    async def prove(self, document: dict[str, Any], keys: Sequence[bytes]) -> dict[str, Any]:
+        """Return the configuration document with a signed challenge at each certificate of one of the private keys."""
+        return await self._run(self._say.prove(document, keys))

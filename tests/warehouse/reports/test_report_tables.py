@@ -21,7 +21,7 @@ from postroad.warehouse.reports.partners import partners
 from postroad.warehouse.reports.traffic import traffic
 from postroad.warehouse.reports.undelivered import undelivered
 from postroad.warehouse.staging.services import services
-from tests.warehouse.analysis.conftest import Week
+from tests.warehouse.conftest import Week
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

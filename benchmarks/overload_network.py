@@ -27,7 +27,7 @@ from benchmarks.payload import (
 from postroad.core.identity import api_key
 
 NEIGHBOUR, NEIGHBOUR_POSTS, NEIGHBOUR_POLLS = "Village", "Shop", "Kitchen"
-CONNECTIONS, PIPELINE = 128, 64  # of the flood
+CONNECTIONS, PIPELINE, BURST = 128, 64, 8  # of the flood; a burst is written at once
 NEIGHBOUR_CONNECTIONS, NEIGHBOUR_CONSUMERS = 8, 2
 NEIGHBOUR_SHARE = 0.1  # of the capacity
 CAPACITY_CONNECTIONS = 64
@@ -138,6 +138,7 @@ class OverloadNetwork:
         return self._common(rate, seconds) | {
             "connections": CONNECTIONS,
             "pipeline": PIPELINE,
+            "burst": BURST,
             "post": self._write("post", json_post_request(self.server.sender_key, RECEIVER)),
         }
 

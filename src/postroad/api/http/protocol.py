@@ -192,12 +192,12 @@ class HttpConnection(asyncio.Protocol):
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        end, count = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
-        if count:
+        runs = tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))
+        for _, count, answer in runs:
             self._front.count_unread_posts(count)
-            self._pending = self._pending[end:]
-            content_type, body = self._front.problem(status_of(BUSY_CODE), BUSY_CODE, BUSY, self._head)
-            self.outbox.repeat(count, status_of(BUSY_CODE), body, content_type)
+            self.outbox.repeat(count, status_of(BUSY_CODE), answer)
+        if runs:
+            self._pending = self._pending[runs[-1].end :]
         elif not keep_bytes:  # its body has not arrived
             self._front.count_unread_posts(1)
             self._refuse(Refused(BUSY_CODE, BUSY))
@@ -280,7 +280,7 @@ class HttpConnection(asyncio.Protocol):
                 self._close()
             elif self._exchange is None:
                 self.say_continue()
-        if self._pending and not self.outbox.corked and not self._input_closed:
+        if self._pending and not (self.outbox.corked or self._input_closed or self._gate.waits_for_turn):
             self._front.loop.call_soon(self.resume)
 
     def exchange_ended(self, exchange: AsgiExchange, keeps: bool) -> None:

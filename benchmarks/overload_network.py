@@ -61,6 +61,14 @@ class OpenLoad(msgspec.Struct, frozen=True, kw_only=True):
     codes: dict[str, int]
 
 
+class Cores(msgspec.Struct, frozen=True, kw_only=True):
+    """Processor time used per second: by the server and its children, by both load generators, and by other programs."""
+
+    server: float
+    generator: float
+    foreign: float
+
+
 class Level(msgspec.Struct, frozen=True, kw_only=True):
     """One level of load: the offered rate as a multiple of the capacity, and what both organizations experienced."""
 
@@ -69,7 +77,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     flood: OpenLoad
     neighbour: OpenLoad
     memory_mib: float  # the server's resident memory, at most
-    foreign_cores: float  # what neither the server nor the clients used
+    cores: Cores
 
 
 class OverloadNetwork:

@@ -184,16 +184,16 @@ class HttpConnection(asyncio.Protocol):
         return True
 
     def _note_waiting(self) -> None:
-        """Stop reading, since one read in each turn costs less; refuse the oldest posts if the read brought too many."""
-        self._reads.shut()
+        """Refuse the oldest posts if too many wait; else stop reading, since one read in each turn costs less."""
+        if len(self._pending) <= 2 * QUEUED_BYTES:
+            self._reads.shut()
         self.refuse_posts(QUEUED_BYTES)
 
     def refuse_posts(self, keep_bytes: int = 0) -> None:
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        runs = tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))
-        for _, count, answer in runs:
+        for _, count, answer in (runs := tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))):
             self._front.count_unread_posts(count)
             self.outbox.repeat(count, status_of(BUSY_CODE), answer)
         if runs:

@@ -1,9 +1,10 @@
-"""The time that an embedded network needs to open its desk while many deliveries wait: the gap of a restart.
+"""The time that `postroad serve` needs until it accepts connections while many deliveries wait: the gap of a restart.
 
-    python -m benchmarks.opening [--waiting 1000000] [--services 50] [--rounds 3]
+    python -m benchmarks.opening [--waiting 0 100000 1000000] [--rounds 3] [--publish]
 
-The index is made once, then a new desk is opened on it in each round. Shown is the round that took least, since others on the
-machine only ever add. The exit code is 1 if that is 2 s or more.
+One network is filled by posts in bulk and stopped; then it is started in each round. Shown are the median and the slowest start,
+and the CPU time of all its processes until it accepts connections. The exit code is 1 if the median is 2 s or more with any
+number of waiting deliveries. --publish rewrites the section in docs/explanation/performance.md.
 """
 
 from __future__ import annotations
@@ -11,67 +12,100 @@ from __future__ import annotations
 import argparse
 import asyncio
 import sys
-import tempfile
-import time
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
+from statistics import median
+from typing import NamedTuple
 
-from postroad.adapters.desk.local import LocalDesk
-from postroad.adapters.index.sqlite import SqliteIndex, SqliteReader
-from postroad.adapters.memory.journal import MemoryJournal
-from postroad.adapters.system import SystemClock
-from postroad.core.projection.project import project
-from postroad.ports import JournalHead
-from postroad.testing.random_journals.journals import make_plain_posts, to_records
+from benchmarks.comparing import work_folder
+from benchmarks.machine import description
+from benchmarks.measuring import machine_busy_s
+from benchmarks.processes import cpu_s_at_rest, tree_cpu_s
+from benchmarks.results import MAX_FOREIGN_CORES
+from benchmarks.sections import publish
+from benchmarks.sizing import BODIES, Site, network, post_all
 
-GROUP = 10_000
 MAX_S = 2.0
 
 
-async def fill(file: Path, waiting: int, services: int) -> None:
-    """Make an index in which so many deliveries wait."""
-    index = SqliteIndex(file)
-    for first in range(1, waiting + 1, GROUP):
-        records = to_records(list(make_plain_posts(min(GROUP, waiting + 1 - first), first, services)), first)
-        await index.apply(project(records), JournalHead(records[-1].seq, bytes(32)))
-    await index.close()
+class Start(NamedTuple):
+    """One start of a server: until it accepts connections."""
+
+    wall_s: float
+    cpu_s: float
+    foreign_cores: float  # what other programs used meanwhile
 
 
-async def open_once(file: Path) -> float:
-    """Return the seconds that a new desk needs to open."""
-    reader = SqliteReader(file)
-    desk = LocalDesk(MemoryJournal(), reader, SystemClock(), wait_for_entry=_caught_up)
-    started = time.perf_counter()
-    await desk.open()
-    elapsed = time.perf_counter() - started
-    await desk.close()
-    await reader.close()
-    return elapsed
+class Starts(NamedTuple):
+    """The starts of one network while so many deliveries wait."""
+
+    waiting: int
+    rounds: Sequence[Start]
+
+    @property
+    def median_s(self) -> float:
+        return median(one.wall_s for one in self.rounds)
+
+    @property
+    def row(self) -> str:
+        slowest = max(one.wall_s for one in self.rounds)
+        cpu_s = median(one.cpu_s for one in self.rounds)
+        return f"| {self.waiting:,} | {self.median_s:.2f} | {slowest:.2f} | {cpu_s:.2f} |"
 
 
-async def _caught_up(seq: int) -> None:
-    return None
+def measure(folder: Path, numbers: Sequence[int], rounds: int) -> Iterator[Starts]:
+    """Yield the starts with each number of waiting deliveries, rising."""
+    _, body = BODIES[0]
+    with network(folder) as site:
+        posted = 0
+        for waiting in sorted(numbers):
+            asyncio.run(post_all(site, body, posted, waiting - posted))
+            posted = waiting
+            cpu_s_at_rest([site.server.pid], give_up_s=600.0)  # until the index has caught up
+            yield Starts(waiting, [start_again(site) for _ in range(rounds)])
 
 
-async def run(waiting: int, services: int, rounds: int) -> float:
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "index.sqlite"
-        await fill(file, waiting, services)
-        size = file.stat().st_size >> 20
-        found = [await open_once(file) for _ in range(rounds)]
-    print(
-        f"{waiting:,} waiting deliveries of {services:,} services (index of {size:,} MiB), the least of {rounds} rounds"
-    )
-    print(f"  desk opened in {min(found):.2f} s (at most {MAX_S:g} s; slowest round {max(found):.2f} s)")
-    return min(found)
+def start_again(site: Site) -> Start:
+    site.server.stop()
+    busy_s = machine_busy_s()
+    wall_s = site.server.start()
+    cpu_s = tree_cpu_s([site.server.pid])
+    return Start(wall_s, cpu_s, max(0.0, machine_busy_s() - busy_s - cpu_s) / wall_s)
+
+
+def table(found: Sequence[Starts], folder: Path) -> str:
+    facts = {"Date": f"{datetime.now(UTC):%Y-%m-%d}", **description(folder, with_peer=False)}
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    lines += [f"- Starts: {len(found[0].rounds)} of each", ""]
+    lines += [
+        "| Waiting deliveries | Start, median s | Slowest, s | CPU s |",
+        "|--:|--:|--:|--:|",
+        *(one.row for one in found),
+    ]
+    if missed := [f"{one.waiting:,} waiting: {one.median_s:.2f} s" for one in found if one.median_s >= MAX_S]:
+        lines += ["", f"Missed (under {MAX_S:g} s): {'; '.join(missed)}."]
+    if (most := max(start.foreign_cores for one in found for start in one.rounds)) > MAX_FOREIGN_CORES:
+        lines += [
+            "",
+            f"**Disturbed.** Other work used up to {most:.1f} cores meanwhile: only the CPU time says something.",
+        ]
+    return "\n".join(lines)
 
 
 def main() -> int:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("--waiting", type=int, default=1_000_000)
-    arguments.add_argument("--services", type=int, default=50)
-    arguments.add_argument("--rounds", type=int, default=3)
-    chosen = arguments.parse_args()
-    return int(asyncio.run(run(chosen.waiting, chosen.services, chosen.rounds)) >= MAX_S)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--waiting", type=int, nargs="+", default=[0, 100_000, 1_000_000])
+    parser.add_argument("--rounds", type=int, default=3)
+    parser.add_argument("--publish", action="store_true")
+    chosen = parser.parse_args()
+    with work_folder() as folder:
+        found = list(measure(folder / "network", chosen.waiting, chosen.rounds))
+        text = table(found, folder)
+    print(text)
+    if chosen.publish:
+        publish("opening", text)
+    return int(any(one.median_s >= MAX_S for one in found))
 
 
 if __name__ == "__main__":

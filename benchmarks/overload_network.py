@@ -27,7 +27,7 @@ from benchmarks.payload import (
 from postroad.core.identity import api_key
 
 NEIGHBOUR, NEIGHBOUR_POSTS, NEIGHBOUR_POLLS = "Village", "Shop", "Kitchen"
-CONNECTIONS, PIPELINE = 128, 64  # of the flood
+CONNECTIONS, PIPELINE, BURST = 128, 64, 8  # of the flood; a burst is written at once
 NEIGHBOUR_CONNECTIONS, NEIGHBOUR_CONSUMERS = 8, 2
 NEIGHBOUR_SHARE = 0.1  # of the capacity
 CAPACITY_CONNECTIONS = 64
@@ -61,6 +61,14 @@ class OpenLoad(msgspec.Struct, frozen=True, kw_only=True):
     codes: dict[str, int]
 
 
+class Cores(msgspec.Struct, frozen=True, kw_only=True):
+    """Processor time used per second: by the server and its children, by both load generators, and by other programs."""
+
+    server: float
+    generator: float
+    foreign: float
+
+
 class Level(msgspec.Struct, frozen=True, kw_only=True):
     """One level of load: the offered rate as a multiple of the capacity, and what both organizations experienced."""
 
@@ -69,7 +77,7 @@ class Level(msgspec.Struct, frozen=True, kw_only=True):
     flood: OpenLoad
     neighbour: OpenLoad
     memory_mib: float  # the server's resident memory, at most
-    foreign_cores: float  # what neither the server nor the clients used
+    cores: Cores
 
 
 class OverloadNetwork:
@@ -138,6 +146,7 @@ class OverloadNetwork:
         return self._common(rate, seconds) | {
             "connections": CONNECTIONS,
             "pipeline": PIPELINE,
+            "burst": BURST,
             "post": self._write("post", json_post_request(self.server.sender_key, RECEIVER)),
         }
 

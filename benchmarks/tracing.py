@@ -1,10 +1,10 @@
 """What traces cost the server, and what the process that exports them uses.
 
-    python -m benchmarks.tracing [--rounds 5] [--seconds 5] [--before CHECKOUT]
+    python -m benchmarks.tracing [--rounds 5] [--seconds 4] [--before CHECKOUT] [--publish]
 
 Servers in turns under the same load, post → poll → acknowledge in SOAP with 64 clients:
 
-    before  the program of another checkout, for example of the commit before traces; with --before
+    before  the program of another checkout, for example of the commit before metrics and traces; with --before
     off     ``traces_to`` is empty
     header  ``traces_to`` is empty, and each post has another ``traceparent``
     share   one trace of a hundred, the usual share, is exported to a collector that swallows it
@@ -14,7 +14,7 @@ Servers in turns under the same load, post → poll → acknowledge in SOAP with
 Then one message goes to 10,000 recipients. The exit code is 1 when a limit is exceeded: in CPU time of the server, ``off``
 within 1 % of ``before``, ``header`` within 0.5 µs of ``off``, and ``all`` within 2 % of ``off``; for the exporting process, 15 µs
 a message and 2 µs with the usual share; its memory under 256 MB while the collector is away, and 1,000 deliveries in the trace
-of the large message.
+of the large message. --publish rewrites the section in docs/explanation/performance.md.
 """
 
 from __future__ import annotations
@@ -26,18 +26,20 @@ import threading
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
+from datetime import UTC, datetime
 from pathlib import Path
 from statistics import median
 from typing import NamedTuple
 
-from rich.console import Console
-
 from benchmarks.comparing import WARMUP_MS, work_folder
+from benchmarks.machine import description
 from benchmarks.measuring import measure
 from benchmarks.network import PROGRAM, NetworkServer
 from benchmarks.payload import HANDLE, RECEIVER, post_request
 from benchmarks.processes import all_processes, cpu_s_at_rest, free_port, tree_of
+from benchmarks.results import MAX_FOREIGN_CORES
 from benchmarks.scenarios import SCENARIOS, Scenario
+from benchmarks.sections import publish
 from benchmarks.sides import Duration, OurSide
 from postroad.client import Access, Client
 from postroad.testing.otlp_receiver import OtlpReceiver, otlp_receiver
@@ -57,6 +59,10 @@ class TracedRound(NamedTuple):
     server_us: float
     follower_us: float
     follower_mb: float
+    foreign_cores: float  # what neither server nor load used
+
+
+Results = dict[str, list[TracedRound]]
 
 
 class TracedSide(OurSide):
@@ -74,7 +80,13 @@ class TracedSide(OurSide):
         follower_us = (follower_cpu_s(self._network.process_ids) - before_s) / count * 1e6
         mb = follower_mb(self._network.process_ids)
         cpu_s_at_rest(self._network.process_ids)
-        return TracedRound(measured.load.received_per_s, measured.server_cpu_us - follower_us, follower_us, mb)
+        return TracedRound(
+            messages_per_s=measured.load.received_per_s,
+            server_us=measured.server_cpu_us - follower_us,
+            follower_us=follower_us,
+            follower_mb=mb,
+            foreign_cores=measured.foreign_cores,
+        )
 
 
 def followers(roots: Sequence[int]) -> Iterator[int]:
@@ -115,9 +127,9 @@ def settings(to: str, share: str = "1") -> dict[str, str]:
     return {"TRACES_TO": to, "TRACES_SHARE": share, "TRACES_PER_S": "1000000", "TRACES_PATIENCE_S": "5"} if to else {}
 
 
-def measure_sides(rounds: int, duration: Duration, before: Path | None) -> dict[str, list[TracedRound]]:
+def measure_sides(rounds: int, duration: Duration, before: Path | None) -> Results:
     scenario = replace(next(one for one in SCENARIOS if one.name == "soap-64"), consumes=True)
-    results: dict[str, list[TracedRound]] = {}
+    results: Results = {}
     with ExitStack() as stack:
         folder = stack.enter_context(work_folder())
         collector = stack.enter_context(swallowing_collector())
@@ -162,43 +174,82 @@ def count_deliveries(collector: OtlpReceiver) -> int:
     return sum(span.name.startswith("deliver") for span in collector.spans)
 
 
-def report(results: dict[str, list[TracedRound]], deliveries: int) -> bool:
-    """Print the medians and the limits; returns True if all hold."""
-    out = Console()
-    middle = {name: TracedRound(*map(median, zip(*rounds, strict=True))) for name, rounds in results.items()}
-    out.print("side      messages/s  server µs  follower µs  follower MB")
-    for name, row in middle.items():
-        out.print(
-            f"{name:8} {row.messages_per_s:11.0f} {row.server_us:10.2f} {row.follower_us:12.2f} {row.follower_mb:12.1f}"
-        )
+class Limit(NamedTuple):
+    """What was measured, what it reached, and what it may reach at most."""
+
+    what: str
+    reached: float
+    most: float
+
+    @property
+    def holds(self) -> bool:
+        return self.reached <= self.most
+
+    @property
+    def row(self) -> str:
+        return f"| {self.what} | {self.reached:,.3f} | ≤ {self.most:g} | {'✓' if self.holds else '✗'} |"
+
+
+def limits(results: Results, deliveries: int) -> list[Limit]:
+    middle = medians(results)
     off = middle["off"].server_us
-    limits = [
-        ("header adds µs", middle["header"].server_us - off, HEADER_US),
-        ("all, of off", middle["all"].server_us / off, ALL_SHARE),
-        ("follower µs", middle["all"].follower_us, FOLLOWER_US),
-        ("follower µs of share", middle["share"].follower_us, SHARE_US),
-        ("away, MB", max(one.follower_mb for one in results["away"]), AWAY_MB),
-        (f"deliveries of {RECIPIENTS}", float(deliveries), float(CHILDREN)),
+    found = [
+        Limit(
+            "server with a `traceparent` in each post: more than *off*, µs", middle["header"].server_us - off, HEADER_US
+        ),
+        Limit("server with all traces exported, of *off*", middle["all"].server_us / off, ALL_SHARE),
+        Limit("exporting process, all traces, µs", middle["all"].follower_us, FOLLOWER_US),
+        Limit("exporting process, usual share, µs", middle["share"].follower_us, SHARE_US),
+        Limit(
+            "exporting process without a collector, most MB", max(one.follower_mb for one in results["away"]), AWAY_MB
+        ),
+        Limit(f"deliveries in the trace of a message to {RECIPIENTS:,}", deliveries, CHILDREN),
     ]
     if "before" in middle:
-        limits.append(("off, of before", off / middle["before"].server_us, OFF_SHARE))
-    for what, reached, limit in limits:
-        out.print(f"{what:24} {reached:10.3f}  at most {limit:g}  {'holds' if reached <= limit else 'EXCEEDED'}")
-    return all(reached <= limit for _, reached, limit in limits)
+        found.insert(0, Limit("server without traces, of *before*", off / middle["before"].server_us, OFF_SHARE))
+    return found
+
+
+def medians(results: Results) -> dict[str, TracedRound]:
+    return {name: TracedRound(*map(median, zip(*rounds, strict=True))) for name, rounds in results.items()}
+
+
+def table(results: Results, deliveries: int, command: str, folder: Path) -> str:
+    facts = {"Command": f"`{command}`", "Date": f"{datetime.now(UTC):%Y-%m-%d}", **description(folder, with_peer=False)}
+    lines = [f"- {name}: {value}" for name, value in facts.items()]
+    lines += [
+        "",
+        "| side | messages/s | server, CPU µs | exporting process, CPU µs | its memory, MB |",
+        "|---|--:|--:|--:|--:|",
+    ]
+    for name, row in medians(results).items():
+        cells = f"{row.messages_per_s:,.0f} | {row.server_us:.2f} | {row.follower_us:.2f} | {row.follower_mb:.1f}"
+        lines.append(f"| {name} | {cells} |")
+    lines += ["", "| | reached | limit | |", "|---|--:|--:|---|", *(one.row for one in limits(results, deliveries))]
+    if (most := max(one.foreign_cores for rounds in results.values() for one in rounds)) > MAX_FOREIGN_CORES:
+        lines += ["", f"**Disturbed.** Other work used up to {most:.1f} cores meanwhile: these figures say little."]
+    return "\n".join(lines)
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(prog="benchmarks.tracing", description=__doc__)
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--seconds", type=float, default=5.0)
+    parser.add_argument("--seconds", type=float, default=4.0)
     parser.add_argument("--before", type=Path, metavar="CHECKOUT")
+    parser.add_argument("--publish", action="store_true", help="rewrite the section in docs/explanation/performance.md")
     parser.add_argument("--collector", type=int, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     if chosen.collector is not None:
         collect(chosen.collector)
     duration = Duration(warmup_ms=WARMUP_MS, measure_ms=int(chosen.seconds * 1_000))
-    results = measure_sides(chosen.rounds, duration, chosen.before)
-    return 0 if report(results, measure_fan_out()) else 1
+    results, deliveries = measure_sides(chosen.rounds, duration, chosen.before), measure_fan_out()
+    command = f"python -m benchmarks.tracing --rounds {chosen.rounds} --seconds {chosen.seconds:g}"
+    with work_folder() as folder:
+        text = table(results, deliveries, command + (" --before CHECKOUT" if chosen.before else ""), folder)
+    print(text)
+    if chosen.publish:
+        publish("tracing", text)
+    return 0 if all(one.holds for one in limits(results, deliveries)) else 1
 
 
 if __name__ == "__main__":

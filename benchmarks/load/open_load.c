@@ -1,10 +1,12 @@
 /* Posts on a schedule that does not wait for answers (open loop), and polls and acknowledges on other connections.
  *
- *   open_load port=N rate=POSTS_PER_S connections=64 pipeline=64 patience_ms=1000 post=FILE [consumers=2 poll=FILE ack=FILE token=MARKER]
+ *   open_load port=N rate=POSTS_PER_S connections=64 pipeline=64 burst=1 patience_ms=1000 post=FILE
+ *             [consumers=2 poll=FILE ack=FILE token=MARKER]
  *
  * Post number n is due n / rate seconds after the start, and its time to an answer is counted from then, also when it could
  * be sent only later because every connection had ``pipeline`` posts without an answer. A post that could not be sent within
- * its patience counts as unsent. A refusal is an answer: its code is counted, and whether it had a Retry-After. */
+ * its patience counts as unsent. Up to ``burst`` posts that are due go to one connection in one write, since a write for each
+ * costs this program more than the server needs to refuse it. A refusal is an answer: its code is counted, and whether it had a Retry-After. */
 #define _GNU_SOURCE
 #include "http.h"
 #include "run.h"
@@ -30,7 +32,7 @@ static const char *token_marker;
 static size_t token_marker_length;
 static uint64_t next_handle;
 static struct client **posters;
-static long poster_count, pipeline, next_poster;
+static long poster_count, pipeline, burst, next_poster;
 static int64_t interval, patience, next_due;
 static long offered, unsent, refused, refused_measured, without_retry_after, polls_refused, acks_refused, unacknowledged;
 static struct { char name[CODE_LENGTH]; long count; } codes[CODES];
@@ -95,19 +97,30 @@ static struct client *find_poster(void) {
     return NULL;
 }
 
-static void send_due(int64_t now) {
-    while (next_due <= now && may_post(next_due)) {
-        struct client *client = find_poster();
-        if (!client && next_due + patience > now) return;
+static bool is_due(int64_t now) { return next_due <= now && may_post(next_due); }
+
+/* Sends what is due on this connection, up to a burst, in one write. */
+static void send_burst(struct client *client, int64_t now) {
+    for (long i = 0; i < burst && client->unanswered < pipeline && is_due(now); i++, next_due += interval) {
+        add_post(&client->peer.wire.out, &post, next_due, &next_handle);
+        client->due[(client->first + client->unanswered++) % pipeline] = next_due;
+        run.outstanding++;
         offered++;
+    }
+    serve(&client->peer, NULL);
+}
+
+static void send_due(int64_t now) {
+    while (is_due(now)) {
+        struct client *client = find_poster();
         if (client) {
-            add_post(&client->peer.wire.out, &post, next_due, &next_handle);
-            client->due[(client->first + client->unanswered++) % pipeline] = next_due;
-            run.outstanding++;
-            serve(&client->peer, NULL);
-        } else
+            send_burst(client, now);
+        } else {
+            if (next_due + patience > now) return;
+            offered++;
             unsent++;
-        next_due += interval;
+            next_due += interval;
+        }
     }
 }
 
@@ -186,6 +199,7 @@ int main(int count, char **words) {
     struct peer **peers = calloc((size_t)(poster_count + consumers), sizeof *peers);
     posters = calloc((size_t)poster_count, sizeof *posters);
     pipeline = option_number("pipeline", 1);
+    burst = option_number("burst", 1);
     interval = 1000000000LL / option_number("rate", 1);
     patience = option_number("patience_ms", 1000) * 1000000LL;
     next_handle = (uint64_t)now_ns();

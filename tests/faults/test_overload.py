@@ -31,10 +31,18 @@ SHOP, KITCHEN = "Village/Shop", "Village/Kitchen"
 BODY_BYTES = 32 << 10  # a group has eight of these, and is synced in 20 ms: some 300 a second
 FLOOD_RATE, FLOOD_S = 1_500.0, 2.0
 CONNECTIONS = 16
+LEAST_SHARE = 0.7  # of the posts accepted at about the capacity; the benchmark wants 0.9
+MOST_GROWTH = 0.75  # of the bytes offered: up to 64 MiB wait to be stored
 
 
 def message(to: str, text: bytes = b"hello") -> Message:
     return Message(to=(Recipient(to),), parts=(Part(id="d1", content_type="application/octet-stream", data=text),))
+
+
+def most_memory(server: ServerProcess) -> int:
+    """Return the most resident memory that the server had so far, in bytes."""
+    status = Path(f"/proc/{server.pid}/status").read_text()
+    return int(status.partition("VmHWM:")[2].split()[0]) << 10
 
 
 class Neighbour:
@@ -105,7 +113,8 @@ async def test_a_flood_is_refused_clearly_and_delays_no_neighbour(tmp_path: Path
     async with overloaded(tmp_path) as (server, keys, neighbour):
         request = post_request(keys[FLOODER], SUPPLY, BODY_BYTES)
         usual = Flood(server.port, request, CONNECTIONS)
-        await usual.offer(FLOOD_RATE / 5, 1.0)  # about the capacity
+        await usual.offer(FLOOD_RATE / 5, FLOOD_S)  # about the capacity
+        memory = most_memory(server)
         flood, ended = Flood(server.port, request, CONNECTIONS), asyncio.Event()
         living = asyncio.create_task(neighbour.live(ended))
         await flood.offer(FLOOD_RATE, FLOOD_S)
@@ -116,7 +125,8 @@ async def test_a_flood_is_refused_clearly_and_delays_no_neighbour(tmp_path: Path
         assert len(neighbour.accepted) > 10
         assert flood.answered == flood.sent
         assert flood.refused.total() > flood.sent / 10
-        assert len(flood.accepted) / FLOOD_S > len(usual.accepted) / 2  # overload does not stop useful work
+        assert len(flood.accepted) > LEAST_SHARE * len(usual.accepted)  # overload does not stop useful work
+        assert most_memory(server) - memory < MOST_GROWTH * flood.sent * len(request)
         require_clear(list(flood.refused), {"network.busy"})
         assert len({refusal.retry_after_s for refusal in flood.refused}) > 1  # spread, so that not all return together
 

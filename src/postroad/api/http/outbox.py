@@ -12,7 +12,7 @@ from collections.abc import Callable, Sequence
 
 from postroad.api.http.capacity import Capacity
 from postroad.api.http.error_log import log_error
-from postroad.api.http.request import FastReply, Headers
+from postroad.api.http.request import FastReply, Headers, ProblemBody
 from postroad.api.http.retry_after import SPREAD, RetryAfter
 from postroad.api.http.wire import BODILESS, STATUS_LINES, DateLine, connection_line, header_lines, status_line
 from postroad.core.metrics.instruments import Counter
@@ -64,14 +64,13 @@ class Outbox:
         if not self.corked and self.replies[0] is reply:
             self.flush()
 
-    def repeat(
-        self, count: int, status: int, body: bytes, content_type: bytes, statuses: Sequence[Counter] | None
-    ) -> None:
+    def repeat(self, count: int, status: int, problem: ProblemBody, statuses: Sequence[Counter] | None) -> None:
         """Answer ``count`` requests in a row with the same refusal; its connection stays open."""
         if statuses is not None:
             statuses[status // 100].value += count
         reply = self.open(b"1.1", False, False, 0.0)
         headers = self._retry_after.add(status, ())
+        content_type, body = problem
         one = self._render(reply, status, body, content_type, headers)
         reply.wire = list(one) * count if isinstance(one, list) else one * count
         reply.answered = True

@@ -184,18 +184,21 @@ class HttpConnection(asyncio.Protocol):
         return True
 
     def _note_waiting(self) -> None:
-        """Stop reading, since one read in each turn costs less; refuse the oldest posts if the read brought too many."""
-        self._reads.shut()
+        """Refuse the oldest posts if too many wait; else stop reading, since one read in each turn costs less."""
+        if len(self._pending) <= 2 * QUEUED_BYTES:
+            self._reads.shut()
         self.refuse_posts(QUEUED_BYTES)
 
     def refuse_posts(self, keep_bytes: int = 0) -> None:
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        skipped = self._gate.skip_posts(self._pending, keep_bytes, self._heads)
-        if skipped.end:
-            self._pending = self._pending[skipped.end :]
-            skipped.refuse(self._front, self.outbox)
+        runs = tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))
+        for _, count, answer, statuses in runs:
+            self._front.count_unread_posts(count)
+            self.outbox.repeat(count, status_of(BUSY_CODE), answer, statuses)
+        if runs:
+            self._pending = self._pending[runs[-1].end :]
         elif not keep_bytes:  # its body has not arrived
             self._refuse(Refused(BUSY_CODE, BUSY))
 
@@ -277,7 +280,7 @@ class HttpConnection(asyncio.Protocol):
                 self._close()
             elif self._exchange is None:
                 self.send_continue()
-        if self._pending and not self.outbox.corked and not self._input_closed:
+        if self._pending and not (self.outbox.corked or self._input_closed or self._gate.waits_for_turn):
             self._front.loop.call_soon(self.resume)
 
     def exchange_ended(self, exchange: AsgiExchange, keeps: bool) -> None:

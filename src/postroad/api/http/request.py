@@ -142,5 +142,6 @@ class FastRoute(NamedTuple):
 
 
 FastRoutes = dict[tuple[bytes, bytes], FastRoute]
-# status, code, detail, and the head of the request if it could be read -> content type, body
-Problem = Callable[[int, str, str, "RequestHead | None"], tuple[bytes, bytes]]
+ProblemBody = tuple[bytes, bytes]  # content type and body
+# status, code, detail, and the head of the request if it could be read
+Problem = Callable[[int, str, str, "RequestHead | None"], ProblemBody]

@@ -6,14 +6,16 @@ Rules: polls and acknowledgments wait only for memory, and not for posts. A post
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import NamedTuple, Protocol
 
 from postroad.api.http.fast_calls import RepeatedHead
 from postroad.api.http.front import Front
-from postroad.api.http.head import HeadMemory, RequestHead, head_end
-from postroad.api.http.outbox import Outbox
+from postroad.api.http.head import END, HeadMemory, RequestHead, head_end
 from postroad.api.http.proxy import ClientOrigin
-from postroad.api.http.request import FastReply, FastRequest, FastRoute, IsPost, is_always_post
+from postroad.api.http.request import FastReply, FastRequest, FastRoute, IsPost, ProblemBody, is_always_post
+from postroad.core.metrics.instruments import Counter
 from postroad.core.model.refusals import status_of
 from postroad.errors import Refused
 
@@ -31,26 +33,13 @@ class GatedConnection(Protocol):
     def refuse_posts(self, keep_bytes: int = 0) -> None: ...
 
 
-class PostRun(NamedTuple):
-    """Posts in a row with the same head, and how many they are."""
-
-    head: RepeatedHead
-    posts: int
-
-
 class SkippedPosts(NamedTuple):
-    """Complete posts at the head of some input, in order, and where they end."""
+    """Complete posts in a row that have the same refusal: where they end, their number, and the counters of responses."""
 
     end: int
-    runs: list[PostRun]
-
-    def refuse(self, front: Front, outbox: Outbox) -> None:
-        """Answer each with network.busy, in the format of its own head."""
-        status = status_of(BUSY_CODE)
-        for (_, _, head, route), posts in self.runs:
-            front.count_unread_posts(posts)
-            content_type, body = front.problem(status, BUSY_CODE, BUSY, head)
-            outbox.repeat(posts, status, body, content_type, route.statuses)
+    posts: int
+    answer: ProblemBody
+    statuses: Sequence[Counter] | None
 
 
 class RequestGate:
@@ -160,33 +149,41 @@ class RequestGate:
             self.waits_for_turn = False
             self._front.posts.leave(self)
 
-    def skip_posts(self, pending: bytes, keep_bytes: int, heads: HeadMemory) -> SkippedPosts:
-        """Skip complete posts at the head of the input until at most ``keep_bytes`` are left.
+    def skip_posts(self, pending: bytes, keep_bytes: int, heads: HeadMemory) -> Iterator[SkippedPosts]:
+        """Skip complete posts at the head of the input until at most ``keep_bytes`` are left."""
+        found = self._skip_runs(pending, keep_bytes, heads)
+        for (answer, statuses), runs in groupby(found, key=lambda run: (run.answer, run.statuses)):
+            end = count = 0
+            for run in runs:
+                end, count = run.end, count + run.posts
+            yield SkippedPosts(end, count, answer, statuses)
 
-        A post that repeats the head before costs little more than one comparison.
-        """
-        at, runs = 0, list[PostRun]()
-        known: RepeatedHead | None = None
+    def _skip_runs(self, pending: bytes, keep_bytes: int, heads: HeadMemory) -> Iterator[SkippedPosts]:
+        """Yield each run of posts with the same head: all but the first of a run cost little more than one comparison."""
+        at = 0
         while len(pending) - at > keep_bytes:
-            if known is None or not pending.startswith(known.raw, at):
-                known = self._find_post(pending[at:], heads)
-            if known is None or len(pending) - at < known.whole_bytes:
-                break
-            is_post = known.route.is_post or is_always_post
-            if is_post is not is_always_post and not is_post(pending[at + len(known.raw) : at + known.whole_bytes]):
-                break
-            at += known.whole_bytes
-            if runs and runs[-1].head is known:
-                runs[-1] = PostRun(known, runs[-1].posts + 1)
-            else:
-                runs.append(PostRun(known, 1))
-        return SkippedPosts(at, runs)
+            known = self._find_post(pending, at, heads)
+            count = 0 if known is None else _count_repeated(pending, at, keep_bytes, known)
+            if known is None or not count:
+                return
+            at += count * known.whole_bytes
+            yield SkippedPosts(at, count, self._answer_busy(known.head), known.route.statuses)
 
-    def _find_post(self, pending: bytes, heads: HeadMemory) -> RepeatedHead | None:
-        """Return the next head; None if it is incomplete, or not that of a post that can be skipped."""
+    def _answer_busy(self, head: RequestHead) -> ProblemBody:
+        """Return the refusal of a post in the format of its request; it is remembered with the head."""
+        known: ProblemBody | None = head.memo.get("busy")
+        if known is None:
+            known = head.memo["busy"] = self._front.problem(status_of(BUSY_CODE), BUSY_CODE, BUSY, head)
+        return known
+
+    def _find_post(self, pending: bytes, at: int, heads: HeadMemory) -> RepeatedHead | None:
+        """Return the head that begins there; None if it is incomplete, or not that of a post that can be skipped."""
+        end = pending.find(END, at)
+        if end < 0:
+            return None
+        raw = pending[at : end + len(END)]
         try:
-            end = head_end(pending, self._front.limits)
-            head = heads.read(pending[:end]) if end >= 0 else None
+            head = heads.read(raw) if head_end(raw, self._front.limits) == len(raw) else None
         except Refused:  # it is refused with its own code when it is read in its turn
             return None
         if head is None:
@@ -196,4 +193,17 @@ class RequestGate:
             return None
         if not head.keep_alive or head.version != b"1.1":
             return None
-        return RepeatedHead(pending[:end], end + head.content_length, head, route)
+        return RepeatedHead(raw, len(raw) + head.content_length, head, route)
+
+
+def _count_repeated(pending: bytes, at: int, keep_bytes: int, known: RepeatedHead) -> int:
+    """Count the complete posts from ``at`` that begin with the same head and may be refused."""
+    raw, whole_bytes, _, route = known
+    starts, is_post, count = pending.startswith, route.is_post or is_always_post, 0
+    last = len(pending) - max(whole_bytes, keep_bytes + 1)  # where one more post may begin
+    while at <= last and starts(raw, at):
+        if is_post is not is_always_post and not is_post(pending[at + len(raw) : at + whole_bytes]):
+            break
+        at += whole_bytes
+        count += 1
+    return count

@@ -115,6 +115,14 @@ def test_every_pipelined_post_is_refused_in_its_own_format(served: Served, load:
         assert [wire.read().path for _ in paths] == paths
 
 
+def test_each_refusal_has_the_format_of_its_own_request(served: Served, load: Load) -> None:
+    fall_behind(served, load)
+    with Wire(served.port) as wire:
+        paths = ["/post", "/post", "/soap", "/post", "/soap", "/soap"]
+        wire.send(b"".join(request(path, b"<post/>" * (1 + place)) for place, path in enumerate(paths)))
+        assert [wire.read().path for _ in paths] == paths
+
+
 def test_what_is_wrong_behind_a_waiting_post_gets_its_own_code(served: Served, load: Load) -> None:
     fall_behind(served, load)
     with Wire(served.port) as wire:
@@ -135,6 +143,19 @@ def test_only_the_oldest_posts_are_refused_when_too_many_wait_on_one_connection(
         answers = [first, *(wire.read() for _ in range(19))]
         assert answers[0].status == 503
         assert [answer.status for answer in answers] == sorted([answer.status for answer in answers], reverse=True)
+
+
+def test_a_connection_that_waits_is_read_once_in_each_turn(served: Served, load: Load) -> None:
+    fall_behind(served, load)
+    with Wire(served.port) as wire:
+        wire.send(request("/post", b"one"))
+        eventually(lambda: served.server.front.posts.waiting == 1 or served.server.front.posts.refused, every_s=0.0)
+        (connection,) = served.server.front.connections
+        wire.send(request("/post", b"two"))
+        eventually(lambda: not connection._reads.is_open or served.server.front.posts.refused, every_s=0.0)
+        served.call(connection._sent, False)  # an earlier response was sent
+        served.call(lambda: None)
+        assert not connection._reads.is_open or served.server.front.posts.refused
 
 
 @pytest.mark.parametrize("headers", [(b"Expect: 100-continue",), ()])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,6 +19,7 @@ BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 MASTER_KEY = "5e" * 32
 SECRET = "whsec_c2VjcmV0IG9mIEFjbWU"
 PRIVATE = "0o600"
+DIGEST = re.compile(r"\.[0-9a-f]{16}$")
 
 
 @contextmanager
@@ -62,8 +64,9 @@ def doctors_backup(data: Path) -> list[str]:
 
 
 def modes(folder: Path) -> dict[str, str]:
+    """Return the modes of files with secrets, without the digests that backups add to their names."""
     return {
-        str(path.relative_to(folder)): oct(path.stat().st_mode & 0o777)
+        DIGEST.sub("", str(path.relative_to(folder))): oct(path.stat().st_mode & 0o777)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix not in (".seg", ".lock") and path.name not in ("durable", "backup.json")
     }

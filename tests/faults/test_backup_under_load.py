@@ -21,9 +21,11 @@ from typing import Any
 import pytest
 
 from postroad.adapters.journal.backup.contents import BackupContents
+from postroad.adapters.journal.backup.secret_files import read_secrets
 from postroad.adapters.journal.backup.to_segments import write_segments
 from postroad.adapters.journal.backup.verification import verify_backup
 from postroad.adapters.journal.segments import JournalDefect, SegmentReader
+from postroad.adapters.master_keys import read_master_keys
 from postroad.adapters.memory.index import MemoryIndex
 from postroad.adapters.system import SystemClock
 from postroad.bootstrap.backup_trial import try_backup
@@ -43,14 +45,10 @@ from tests.waiting import eventually_async
 BACKUPS = int(os.environ.get("POSTROAD_TEST_BACKUPS", "1"))
 RESTORES = int(os.environ.get("POSTROAD_TEST_RESTORES", "20"))
 SEED = int(os.environ.get("POSTROAD_TEST_SEED", "0")) or int.from_bytes(os.urandom(4), "little")
-EMBEDDED = {"segment_bytes": 1 << 20, "attempts_most": 10_000}
-SHARED = {
-    "acceptance": "shared",
-    "index": "postgres",
-    "secret": "5e" * 32,
-    "segment_bytes": 1 << 20,
-    "attempts_most": 10_000,
-}
+MASTER_KEY = "0d" * 32
+HOOK = "push-secrets/Acme/hook"
+EMBEDDED = {"segment_bytes": 1 << 20, "attempts_most": 10_000, "master_key": MASTER_KEY}
+SHARED = {**EMBEDDED, "acceptance": "shared", "index": "postgres", "secret": "5e" * 32}
 WAIT_S = 120.0
 BEHIND_S = 5.0  # five times what is promised, for a machine that is busy
 
@@ -102,8 +100,10 @@ async def back_up(server: ServerProcess, target: Path) -> dict[str, Any]:
 
 
 async def kill_one(server: ServerProcess, target: Path, chance: Random) -> None:
-    """Start a backup and kill it at a random moment; what was a backup before stays one."""
+    """Change a secret, start a backup and kill it at a random moment; what was a backup before stays one, with its secrets."""
     before = BackupContents(target).manifest.entries if (target / "backup.json").exists() else 0
+    secrets = {read_secret(target)} if before else set()
+    secrets.add(change_secret(server, chance))
     process = start_backup(server, target)
     await asyncio.sleep(chance.uniform(0.1, 0.8))  # sleeps: the kill comes at a random moment
     process.send_signal(signal.SIGKILL)
@@ -111,6 +111,21 @@ async def kill_one(server: ServerProcess, target: Path, chance: Random) -> None:
     if before:
         assert BackupContents(target).manifest.entries >= before
         require_whole(target)
+        assert read_secret(target) in secrets
+
+
+def change_secret(server: ServerProcess, chance: Random) -> str:
+    """Replace a secret in the data folder, and return it."""
+    path, text = server.data / HOOK, chance.randbytes(16).hex()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+    return text
+
+
+def read_secret(target: Path) -> str:
+    """Return the secret as a restore of the backup has it."""
+    keys = read_master_keys(MASTER_KEY, "", "")
+    return read_secrets(target, BackupContents(target).manifest, keys)[HOOK].decode()
 
 
 def require_whole(target: Path) -> None:
@@ -143,13 +158,18 @@ async def test_backups_under_load(kind: str, postgres_database: str, tmp_path: P
     async with loaded(server, chance) as load:
         for number in range(BACKUPS):
             await load.run(0.0, accepted=len(load.ledger.sessions) + 200)
+            if number == 0:
+                await kill_one(server, target, chance)  # there is no backup yet
+                await back_up(server, target)
             if number == 0 or chance.random() < 0.5:
                 await kill_one(server, target, chance)
+            secret = change_secret(server, chance)
             accepted = {str(session) for session in load.ledger.sessions.values()}
             result = await back_up(server, target)
             sizes.append(result["new_entries"])
             await load.ended()
             require_whole(target)
+            assert read_secret(target) == secret
             await require_opens(target, tmp_path / f"opened{number}", accepted)
     print(f"{kind}: entries copied by each backup: {sizes}")
     assert sizes[0] > 0
@@ -245,9 +265,11 @@ async def test_a_disk_that_is_full_is_named_and_leaves_the_backup(tmp_path: Path
     """The limit of file sizes is the real full disk that every machine has."""
     server, target = ServerProcess(tmp_path / "data", {**EMBEDDED, "segment_bytes": 16 << 20}), tmp_path / "backup"
     async with loaded(server, chance) as load:
+        secret = change_secret(server, chance)
         first = await back_up(server, target)
         await load.run(0.2, accepted=1_000)
     server.kill()
+    changed = change_secret(server, chance)
     limited = [*PROGRAM, "backup", str(target), "--json"]
     done = await asyncio.to_thread(
         subprocess.run,
@@ -262,9 +284,10 @@ async def test_a_disk_that_is_full_is_named_and_leaves_the_backup(tmp_path: Path
     assert error["code"] == "storage.full"
     assert f"the backup up to entry {first['entries']} is intact; free space there" in error["detail"]
     require_whole(target)
-    assert BackupContents(target).manifest.entries == first["entries"]
+    assert (BackupContents(target).manifest.entries, read_secret(target)) == (first["entries"], secret)
     assert (await back_up(server, target))["entries"] > first["entries"]
     require_whole(target)
+    assert read_secret(target) == changed
 
 
 def _last(target: Path) -> Path:

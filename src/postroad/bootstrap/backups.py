@@ -14,10 +14,10 @@ from pathlib import Path
 import msgspec
 
 from postroad import __version__
-from postroad.adapters.journal.backup.folder import BackupFolder, explain_disk_errors
+from postroad.adapters.journal.backup.folder import BackupFolder, data_folder_error, explain_disk_errors
 from postroad.adapters.journal.backup.from_segments import BackupProgress, SegmentBackup
 from postroad.adapters.journal.backup.from_table import TableBackup
-from postroad.adapters.journal.backup.manifest import BackupManifest
+from postroad.adapters.journal.backup.manifest import FORMAT, BackupManifest
 from postroad.adapters.journal.backup.secret_files import (
     NONE,
     PLAIN,
@@ -79,11 +79,12 @@ class NetworkBackup:
     async def run(self, on_progress: Progress = lambda progress: None) -> BackupManifest:
         """Bring the backup up to date, and note the success in the data folder."""
         with self._explain_errors():
+            self._remove_unlisted()  # what interrupted runs have left
             described = await self._secrets.write(await self._describe())
             await self._copy(described, on_progress)
             described = await self._secrets.write(described)  # with what was set while the journal was copied
             self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
-            remove_unlisted_secrets(self._folder.path, self.manifest)
+            self._remove_unlisted()
         self.note_success()
         return self.manifest
 
@@ -99,7 +100,8 @@ class NetworkBackup:
             await self._copy(described, lambda progress: None)
             if described.secret_files != self.manifest.secret_files:
                 self._folder.commit(described.with_segments(self.manifest.segments))
-                remove_unlisted_secrets(self._folder.path, self.manifest)
+            if before.secret_files != self.manifest.secret_files:
+                self._remove_unlisted()
         return self.manifest is not before
 
     def note_success(self) -> None:
@@ -120,10 +122,15 @@ class NetworkBackup:
                 on_progress(progress)
                 await asyncio.sleep(0)  # a signal may end it between two segments
 
+    def _remove_unlisted(self) -> None:
+        if self.manifest.entries:
+            remove_unlisted_secrets(self._folder.path, self.manifest)
+
     async def _describe(self) -> BackupManifest:
         """Return the manifest as the next commit has it, with the segments of the last one."""
         described = msgspec.structs.replace(
             self.manifest,
+            format=FORMAT,
             network=self._network,
             acceptance=self._settings.acceptance,
             version=__version__,
@@ -148,6 +155,8 @@ async def open_backup(
     """Open a backup folder for the network of these settings; ``secrets``: sealed, plain or none."""
     keys = load_master_keys(settings)
     mode = choose_secrets_mode(secrets, keys)
+    if path.resolve() == settings.data.resolve():
+        raise data_folder_error(path)
     async with AsyncExitStack() as stack:
         with explain_disk_errors(path, "nothing was copied"):
             folder = BackupFolder.open(path, files)

@@ -50,9 +50,7 @@ class BackupFolder:
         """Create the folder if necessary and lock it; raises Misconfigured if it is another program's, or a data folder."""
         files = files or RealFiles()
         if (path / JOURNAL / LOCK_NAME).exists() and not (path / MANIFEST).exists():
-            raise Misconfigured(
-                [f"backup: {path} is the data folder of a network; choose another folder for the backup"]
-            )
+            raise data_folder_error(path)
         files.make_directory(path / JOURNAL)
         try:
             lock = files.lock(path / BACKUP_LOCK)
@@ -93,6 +91,10 @@ class BackupFolder:
         for name in self.files.names(self.journal):
             if name.endswith((WHOLE, BODILESS)) and name not in listed:
                 self.files.unlink(self.journal / name)
+
+
+def data_folder_error(path: Path) -> Misconfigured:
+    return Misconfigured([f"backup: {path} is the data folder of a network; choose another folder for the backup"])
 
 
 def require_same_history(folder: BackupFolder, network: str, found: JournalHead) -> None:

@@ -8,13 +8,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
+from postroad.adapters.journal.backup.contents import BackupContents
+from postroad.adapters.journal.backup.status import STATUS_FILE, read_status
 from postroad.core.model.level import NEWEST
-from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
+from tests.preloaded import PROGRAM, Preloaded
+from tests.samples.served_network import Served, clean_environment, json_lines, postroad, served, succeeded
+from tests.waiting import eventually
 
+WAIT_S = 60.0
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 MASTER_KEY = "5e" * 32
 SECRET = "whsec_c2VjcmV0IG9mIEFjbWU"
@@ -222,6 +228,32 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
         assert len(seller.poll(10, wait_s=10)) == 1
     refused = postroad("restore", folder, "--to-postgres", postgres_database)
     assert (refused.returncode, "already has a journal with" in refused.stderr) == (1, True)
+
+
+@pytest.mark.req("O6")
+def test_a_follower_continues_where_its_success_cannot_be_noted(network: Served, tmp_path: Path) -> None:
+    """The data disk may be full while that of the backup is not; a folder in the place of the file has the same effect."""
+    folder, status = tmp_path / "backup", network.data / STATUS_FILE
+    status.mkdir()
+    done = postroad("backup", folder, "--data", network.data)
+    assert (done.returncode, "shows an earlier backup" in done.stderr) == (0, True), done.stderr
+    done = postroad("backup", "verify", folder, "--data", network.data)
+    assert (done.returncode, "shows an earlier verification" in done.stderr) == (0, True), done.stderr
+    command = [*PROGRAM, "backup", "follow", str(folder), "--data", str(network.data)]
+    follower = Preloaded(command, env=clean_environment(), stdout=PIPE, stderr=PIPE, text=True)
+    try:
+        for number in range(2):
+            before = BackupContents(folder).manifest.entries
+            with network.client(BUYER) as buyer:
+                buyer.post(to=SELLER, document=f"followed {number}")
+            eventually(lambda: BackupContents(folder).manifest.entries > before, WAIT_S)  # noqa: B023 - called at once
+        assert follower.poll() is None
+        status.rmdir()
+        eventually(lambda: read_status(network.data).backup is not None, WAIT_S)
+    finally:
+        follower.kill()
+        _, errors = follower.communicate()
+    assert errors.count("backup.not_noted") == 1, errors
 
 
 def test_what_is_no_network_or_no_backup_is_named(tmp_path: Path) -> None:

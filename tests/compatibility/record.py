@@ -1,7 +1,8 @@
 """Records what users of this version have on disk: ``python -m tests.compatibility.record FOLDER``.
 
-FOLDER receives the recordings that ``test_recordings.py`` opens: a data folder and a backup of it, a PostgreSQL dump, a warehouse, and
-the exported configuration and the answers to questions of each store. Where FOLDER has a recording without a backup, only that is added. Run it with the code of a release, once, and commit what it writes.
+FOLDER receives the recordings that ``test_recordings.py`` opens: a data folder and a backup of it, a PostgreSQL dump, a
+warehouse, and the exported configuration and the answers to questions of each store. Run it with the code of a release, once, and
+commit what it writes. If FOLDER has a recording without a backup, only the backup is added.
 Rule: a recording that exists is never written again, because it stands for data that users have.
 """
 

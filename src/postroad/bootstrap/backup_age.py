@@ -57,7 +57,17 @@ def find_old_backups(data: Path, now_us: int) -> list[Condition]:
 
 
 def _list_old(found: BackupStatus, now_us: int) -> Iterator[Condition]:
-    pairs = (("backup.old", "backup", found.backup, BACKUP_S), ("verify.old", "verification", found.verify, VERIFY_S))
-    for name, what, success, most_s in pairs:
-        if success is not None and now_us / 1_000_000 - success.at > most_s:
-            yield Condition(name, "", what, f"the latest success was at {write_time(int(success.at) * 1_000_000)}")
+    backed_up_at = found.backup.at if found.backup is not None else None
+    if _is_older(backed_up_at, BACKUP_S, now_us):
+        yield Condition("backup.old", "", "backup", f"the latest success was at {_write(backed_up_at)}")
+    if _is_older(found.unverified_since, VERIFY_S, now_us):
+        since = "the latest success was at" if found.verify else "none has succeeded since the first backup at"
+        yield Condition("verify.old", "", "verification", f"{since} {_write(found.unverified_since)}")
+
+
+def _is_older(at: float | None, most_s: int, now_us: int) -> bool:
+    return at is not None and now_us / 1_000_000 - at > most_s
+
+
+def _write(at: float | None) -> str:
+    return write_time(int(at or 0) * 1_000_000)

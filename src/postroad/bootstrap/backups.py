@@ -6,6 +6,7 @@ Rule: the server is not involved and need not run. A backup works beside it and 
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractContextManager, AsyncExitStack, asynccontextmanager
 from datetime import UTC, datetime
@@ -25,7 +26,7 @@ from postroad.adapters.journal.backup.secret_files import (
     SecretCopies,
     remove_unlisted_secrets,
 )
-from postroad.adapters.journal.backup.status import Success, note_success
+from postroad.adapters.journal.backup.status import STATUS_FILE, Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
@@ -36,6 +37,8 @@ from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.core.identity.sealing import SealingKeys
 from postroad.errors import Misconfigured
 from postroad.ports import Clock
+
+log = logging.getLogger(__name__)
 
 Progress = Callable[[BackupProgress], None]
 
@@ -71,6 +74,7 @@ class NetworkBackup:
         self._settings = settings
         self._clock = clock
         self._level = LevelReader(settings, clock)
+        self._is_noted = True  # false after an attempt that failed, so that a follower reports it once
 
     @property
     def manifest(self) -> BackupManifest:
@@ -105,13 +109,21 @@ class NetworkBackup:
         return self.manifest is not before
 
     def note_success(self) -> None:
-        """Note in the data folder that the backup is complete as of now."""
-        folder = str(self._folder.path.resolve())
-        if self._settings.data.is_dir():
-            note_success(
-                self._settings.data,
-                backup=Success(at=self._clock.now_us() / 1e6, entry=self.manifest.entries, folder=folder),
-            )
+        """Note in the data folder that the backup is complete as of now; if that fails, the backup is still complete."""
+        data, folder = self._settings.data, str(self._folder.path.resolve())
+        if not data.is_dir():
+            return
+        made = Success(at=self._clock.now_us() / 1e6, entry=self.manifest.entries, folder=folder)
+        try:
+            note_success(data, backup=made)
+        except OSError as error:
+            if self._is_noted:
+                log.warning(
+                    "backup.not_noted: %s cannot be written, and shows an earlier backup: %s", data / STATUS_FILE, error
+                )
+            self._is_noted = False
+        else:
+            self._is_noted = True
 
     async def _copy(self, manifest: BackupManifest, on_progress: Progress) -> None:
         if isinstance(self._source, TableBackup):
@@ -155,8 +167,7 @@ async def open_backup(
     """Open a backup folder for the network of these settings; ``secrets``: sealed, plain or none."""
     keys = load_master_keys(settings)
     mode = choose_secrets_mode(secrets, keys)
-    if path.resolve() == settings.data.resolve():
-        raise data_folder_error(path)
+    _require_another_folder(path, settings.data)
     async with AsyncExitStack() as stack:
         with explain_disk_errors(path, "nothing was copied"):
             folder = BackupFolder.open(path, files)
@@ -186,6 +197,11 @@ async def open_backup(
         yield NetworkBackup(
             folder=folder, source=source, secrets=copies, network=network, settings=settings, clock=clock
         )
+
+
+def _require_another_folder(path: Path, data: Path) -> None:
+    if path.resolve() == data.resolve():
+        raise data_folder_error(path)
 
 
 def _require_journal(settings: Settings) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from postroad.adapters.journal.backup.status import STATUS_FILE
+from postroad.adapters.journal.backup.status import STATUS_FILE, Success, note_success
 from postroad.bootstrap.backup_age import describe_backups, find_old_backups
 from postroad.bootstrap.notifications import build_machine_sources, expiry_condition, find_low_disk
 from postroad.bootstrap.secrets import open_operator_secrets
@@ -63,7 +63,20 @@ def test_old_backups_and_verifications(tmp_path: Path) -> None:
     assert found(backup=25, verify=190) == []
     assert found(backup=27) == ["backup.old"]
     assert found(backup=1, verify=193) == ["verify.old"]
+    assert found(backup=193) == ["backup.old", "verify.old"], "a status without the time of the first backup"
     (tmp_path / STATUS_FILE).write_text("damaged")
+    assert find_old_backups(tmp_path, EPOCH_US) == []
+
+
+def test_a_backup_that_was_never_verified_becomes_old(tmp_path: Path) -> None:
+    for hours in (193, 100, 1):  # hourly or rarer: only the first one counts
+        note_success(tmp_path, backup=Success(at=NOW_S - hours * HOUR_S, entry=7, folder="/backup"))
+    [found] = find_old_backups(tmp_path, EPOCH_US)
+    assert found.name == "verify.old"
+    assert found.detail.startswith("none has succeeded since the first backup at 20")
+    is_old, text = describe_backups(tmp_path, EPOCH_US)
+    assert (is_old, "never verified; a backup is too old after" in text) == (True, True)
+    note_success(tmp_path, verify=Success(at=NOW_S - HOUR_S, entry=7, folder="/backup"))
     assert find_old_backups(tmp_path, EPOCH_US) == []
 
 

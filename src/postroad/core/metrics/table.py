@@ -219,6 +219,11 @@ METRICS: tuple[Metric, ...] = (
         GAUGE,
         "When the last backup succeeded (Unix time); absent if there never was one.",
     ),
+    Metric(
+        "backup_first_success_timestamp_seconds",
+        GAUGE,
+        "When the first backup succeeded (Unix time); absent if there never was one.",
+    ),
     Metric("backup_entry", GAUGE, "Number of the last entry in the last backup; absent if there never was one."),
     Metric(
         "verify_last_success_timestamp_seconds",

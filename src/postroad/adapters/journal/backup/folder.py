@@ -122,9 +122,9 @@ def read_manifest(path: Path, files: FileSystem) -> BackupManifest | None:
         files.close(fd)
 
 
-def write_file(files: FileSystem, path: Path, data: bytes) -> None:
-    """Replace a file, completely or not at all, and durably."""
-    part = path.with_name(path.name + PART)
+def write_file(files: FileSystem, path: Path, data: bytes, part: Path | None = None) -> None:
+    """Replace a file, completely or not at all, and durably; ``part``: its name until it is complete."""
+    part = part or path.with_name(path.name + PART)
     fd = files.create(part)
     try:
         write_all(files, fd, data, 0)

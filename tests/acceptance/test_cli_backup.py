@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Iterator
@@ -14,7 +15,8 @@ from typing import Any
 import pytest
 
 from postroad.adapters.journal.backup.contents import BackupContents
-from postroad.adapters.journal.backup.status import STATUS_FILE, read_status
+from postroad.adapters.journal.backup.shared_status import SharedBackupStatus
+from postroad.adapters.journal.backup.status import STATUS_FILE, BackupStatus, read_status
 from postroad.core.model.level import NEWEST
 from tests.preloaded import PROGRAM, Preloaded
 from tests.samples.served_network import Served, clean_environment, json_lines, postroad, served, succeeded
@@ -202,6 +204,14 @@ def test_restore_overwrites_nothing(running: Served, tmp_path: Path) -> None:
     assert (unfinished / "token.secret").read_text() == (running.data / "token.secret").read_text()
 
 
+async def load_shared_status(dsn: str) -> BackupStatus:
+    status = await SharedBackupStatus.open(dsn)
+    try:
+        return await status.load()
+    finally:
+        await status.close()
+
+
 @pytest.mark.req("O6")
 def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path, postgres_database: str) -> None:
     """After a stop nothing is lost, so the head stays the same from store to store, and nothing is marked."""
@@ -221,6 +231,10 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
         seller.acknowledge(*found[:2])
     second = back_up(Served(data=shared), tmp_path / "second", *store)
     told = succeeded("backup", "verify", tmp_path / "second", "--restore", "--data", shared, *store)
+    noted = asyncio.run(load_shared_status(postgres_database))
+    assert noted.backup is not None
+    assert noted.verify is not None
+    assert (noted.backup.entry, noted.verify.entry) == (second["entries"], second["entries"])
     assert f"{second['entries']} entries, complete and unchanged" in told
     succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost")
     assert (tmp_path / "local/token.secret").read_text() == secret
@@ -236,9 +250,9 @@ def test_a_follower_continues_where_its_success_cannot_be_noted(network: Served,
     folder, status = tmp_path / "backup", network.data / STATUS_FILE
     status.mkdir()
     done = postroad("backup", folder, "--data", network.data)
-    assert (done.returncode, "shows an earlier backup" in done.stderr) == (0, True), done.stderr
+    assert (done.returncode, "show an earlier backup" in done.stderr) == (0, True), done.stderr
     done = postroad("backup", "verify", folder, "--data", network.data)
-    assert (done.returncode, "shows an earlier verification" in done.stderr) == (0, True), done.stderr
+    assert (done.returncode, "show an earlier verification" in done.stderr) == (0, True), done.stderr
     command = [*PROGRAM, "backup", "follow", str(folder), "--data", str(network.data)]
     follower = Preloaded(command, env=clean_environment(), stdout=PIPE, stderr=PIPE, text=True)
     try:

@@ -26,7 +26,8 @@ from postroad.adapters.journal.backup.secret_files import (
     SecretCopies,
     remove_unlisted_secrets,
 )
-from postroad.adapters.journal.backup.status import STATUS_FILE, Success, note_success
+from postroad.adapters.journal.backup.shared_status import SharedBackupStatus
+from postroad.adapters.journal.backup.status import Success, note_success
 from postroad.adapters.journal.postgres import PostgresJournal
 from postroad.adapters.journal.segments import FileSystem
 from postroad.adapters.master_keys import read_master_keys
@@ -35,7 +36,7 @@ from postroad.bootstrap.secret_backups import open_store_reader, require_master_
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import JOURNAL_FOLDER
 from postroad.core.identity.sealing import SealingKeys
-from postroad.errors import Misconfigured
+from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import Clock
 
 log = logging.getLogger(__name__)
@@ -63,6 +64,7 @@ class NetworkBackup:
         folder: BackupFolder,
         source: SegmentBackup | TableBackup,
         secrets: SecretCopies,
+        shared: SharedBackupStatus | None,
         network: str,
         settings: Settings,
         clock: Clock,
@@ -70,6 +72,7 @@ class NetworkBackup:
         self._folder = folder
         self._source = source
         self._secrets = secrets
+        self._shared = shared
         self._network = network
         self._settings = settings
         self._clock = clock
@@ -89,7 +92,7 @@ class NetworkBackup:
             described = await self._secrets.write(described)  # with what was set while the journal was copied
             self._folder.commit(self._stamped(described.with_segments(self.manifest.segments)))
             self._remove_unlisted()
-        self.note_success()
+        await self.note_success()
         return self.manifest
 
     async def extend(self) -> bool:
@@ -108,19 +111,18 @@ class NetworkBackup:
                 self._remove_unlisted()
         return self.manifest is not before
 
-    def note_success(self) -> None:
-        """Note in the data folder that the backup is complete as of now; if that fails, the backup is still complete."""
-        data, folder = self._settings.data, str(self._folder.path.resolve())
-        if not data.is_dir():
-            return
+    async def note_success(self) -> None:
+        """Note that the backup is complete as of now, where it is read; if that fails, the backup is still complete."""
+        folder = str(self._folder.path.resolve())
         made = Success(at=self._clock.now_us() / 1e6, entry=self.manifest.entries, folder=folder)
         try:
-            note_success(data, backup=made)
-        except OSError as error:
+            if self._shared is not None:
+                await self._shared.note(backup=made)
+            if self._settings.data.is_dir():
+                note_success(self._settings.data, backup=made)
+        except (OSError, Unavailable) as error:
             if self._is_noted:
-                log.warning(
-                    "backup.not_noted: %s cannot be written, and shows an earlier backup: %s", data / STATUS_FILE, error
-                )
+                log.warning("backup.not_noted: metrics, doctor and notifications show an earlier backup: %s", error)
             self._is_noted = False
         else:
             self._is_noted = True
@@ -160,6 +162,18 @@ class NetworkBackup:
         return explain_disk_errors(self._folder.path, kept)
 
 
+async def note_verification(settings: Settings, verified: Success) -> None:
+    """Note a verification where it is read: in the data folder and, for a shared network, in PostgreSQL."""
+    if settings.acceptance == "shared":
+        shared = await SharedBackupStatus.open(settings.postgres)
+        try:
+            await shared.note(verify=verified)
+        finally:
+            await shared.close()
+    if settings.data.is_dir():
+        note_success(settings.data, verify=verified)
+
+
 @asynccontextmanager
 async def open_backup(
     settings: Settings, path: Path, *, clock: Clock, secrets: str = "", files: FileSystem | None = None
@@ -173,12 +187,15 @@ async def open_backup(
             folder = BackupFolder.open(path, files)
         stack.callback(folder.close)
         source: SegmentBackup | TableBackup
+        shared: SharedBackupStatus | None = None
         if settings.acceptance == "shared":
             journal = await PostgresJournal.open(settings.postgres)
             stack.push_async_callback(journal.close)
             source = TableBackup(journal, folder, settings.segment_bytes)
             stack.callback(source.close)
             network = await source.open()
+            shared = await SharedBackupStatus.open(settings.postgres)
+            stack.push_async_callback(shared.close)
         else:
             source = SegmentBackup(_require_journal(settings), folder)
             stack.callback(source.close)
@@ -195,7 +212,13 @@ async def open_backup(
             token_secret=settings.secret,
         )
         yield NetworkBackup(
-            folder=folder, source=source, secrets=copies, network=network, settings=settings, clock=clock
+            folder=folder,
+            source=source,
+            secrets=copies,
+            shared=shared,
+            network=network,
+            settings=settings,
+            clock=clock,
         )
 
 

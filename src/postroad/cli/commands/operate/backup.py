@@ -11,13 +11,13 @@ from pathlib import Path
 import click
 
 from postroad.adapters.journal.backup.secret_files import NONE, PLAIN, SEALED
-from postroad.adapters.journal.backup.status import STATUS_FILE, Success, note_success
+from postroad.adapters.journal.backup.status import Success
 from postroad.adapters.journal.backup.verification import verify_backup
 from postroad.adapters.journal.postgres_connections import is_away
 from postroad.adapters.journal.segments import JournalDefect
 from postroad.adapters.system import SystemClock
 from postroad.bootstrap.backup_trial import BackupTrial, try_backup
-from postroad.bootstrap.backups import NetworkBackup, open_backup
+from postroad.bootstrap.backups import NetworkBackup, note_verification, open_backup
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import INDEX_FILE
 from postroad.cli.framework.command import command
@@ -26,7 +26,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import run_until_signalled
 from postroad.cli.framework.settings import with_settings
 from postroad.core.identity.signed_head import head_text
-from postroad.errors import Misconfigured, Unavailable
+from postroad.errors import Misconfigured, PostroadError, Unavailable
 
 LOOK_EVERY_S = 0.2
 NOTE_EVERY_S = 5.0  # how often a backup that is up to date says so
@@ -152,7 +152,7 @@ async def _extend_forever(backing: NetworkBackup) -> None:
         now = time.monotonic()
         if changed or now - noted_at > NOTE_EVERY_S:
             noted_at = now
-            backing.note_success()
+            await backing.note_success()
 
 
 @command
@@ -181,8 +181,8 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
                 advance(found.done_bytes / max(1, found.total_bytes))
     trial = asyncio.run(_try(out, folder, settings)) if try_restore and not faults else None
     is_good = not faults and not (trial and trial.differences)
-    if is_good and settings.data.is_dir():
-        _note_verification(out, settings.data, entries, folder)
+    if is_good:
+        _note_verification(out, settings, entries, folder)
     out.value(
         {
             "folder": str(folder),
@@ -197,14 +197,12 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
         sys.exit(ExitCode.ERROR)
 
 
-def _note_verification(out: Output, data: Path, entries: int, folder: Path) -> None:
+def _note_verification(out: Output, settings: Settings, entries: int, folder: Path) -> None:
     success = Success(at=SystemClock().now_us() / 1e6, entry=entries, folder=str(folder.resolve()))
     try:
-        note_success(data, verify=success)
-    except OSError as error:
-        out.error(
-            "storage.failed", f"{data / STATUS_FILE} cannot be written, and shows an earlier verification: {error}"
-        )
+        asyncio.run(note_verification(settings, success))
+    except (OSError, PostroadError) as error:
+        out.error("storage.failed", f"metrics, doctor and notifications show an earlier verification: {error}")
 
 
 async def _try(out: Output, folder: Path, settings: Settings) -> BackupTrial:

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from postroad.adapters.index.sqlite_file import open_writer
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.shared_status import SharedBackupStatus
 from postroad.adapters.journal.backup.status import STATUS_FILE, BackupStatus, read_status
@@ -242,6 +243,31 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
         assert len(seller.poll(10, wait_s=10)) == 1
     refused = postroad("restore", folder, "--to-postgres", postgres_database)
     assert (refused.returncode, "already has a journal with" in refused.stderr) == (1, True)
+
+
+@pytest.mark.req("O6")
+def test_verify_compares_as_much_as_it_can_with_the_running_index(network: Served, tmp_path: Path) -> None:
+    verify = ("backup", "verify", tmp_path / "backup", "--restore", "--data", network.data)
+    early = back_up(network, tmp_path / "backup")["entries"]
+    with network.client(BUYER) as buyer:
+        buyer.post(to=SELLER, document="later")
+    with network.client(SELLER) as seller:
+        seller.acknowledge(*seller.poll(4, wait_s=10))
+    network.end()
+    assert f"compared with the index of the network: the rows of 10 tables up to entry {early}" in succeeded(*verify)
+    late = back_up(network, tmp_path / "backup")["entries"]
+    assert f"compared with the index of the network: all tables at entry {late}" in succeeded(*verify)
+    writer = open_writer(network.data / "index.sqlite")
+    writer.execute("UPDATE delivery SET attempts = attempts + 1 WHERE number = (SELECT max(number) FROM delivery)")
+    writer.close()
+    done = postroad(*verify)
+    assert (
+        done.returncode,
+        "index: table delivery has 4 rows and should have 4; the first difference" in done.stdout,
+    ) == (
+        1,
+        True,
+    ), done.stdout
 
 
 @pytest.mark.req("O6")

@@ -225,7 +225,9 @@ def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, t
     out.say(f"restored: {trial.entries} entries in the index, {trial.waiting} deliveries wait")
     for difference in trial.differences:
         out.say(f"{click.style('index', fg='red')}: {difference}")
-    if not trial.is_compared:
+    if trial.is_compared:
+        out.say(f"compared with the index of the network: {trial.compared}")
+    else:
         out.say("not compared with an index: there is none in the data folder of this machine")
 
 

@@ -115,8 +115,9 @@ def _difference(table: str, found: Any, expected: Any, *, is_older: bool) -> str
     for row, due in zip_longest(found, expected):
         rows += row is not None
         due_rows += due is not None
-        is_dropped = _is_dropped_body(row, due, offset) or (is_older and _is_dropped_body(due, row, offset))
-        if row != due and first is None and not is_dropped:
+        if row == due or first is not None or _is_dropped_body(row, due, offset):
+            continue
+        if not (is_older and _is_dropped_body(due, row, offset)):
             first = row or due
     if first is None:
         return ""

@@ -132,7 +132,14 @@ CASES: tuple[AlertCase, ...] = (
     AlertCase(
         "PostroadBackupOld", *_level("postroad_backup_last_success_timestamp_seconds", -27 * HOUR_S, -20 * HOUR_S)
     ),
-    AlertCase("PostroadVerifyOld", *_level("postroad_verify_last_success_timestamp_seconds", -9 * DAY_S, -7 * DAY_S)),
+    AlertCase(  # the first backup counts until one is verified
+        "PostroadVerifyOld",
+        {"postroad_backup_first_success_timestamp_seconds": (-9 * DAY_S, 0)},
+        {
+            "postroad_backup_first_success_timestamp_seconds": (-9 * DAY_S, 0),
+            "postroad_verify_last_success_timestamp_seconds": (-7 * DAY_S, 0),
+        },
+    ),
     AlertCase(
         "PostroadNotificationsFailing",
         {WAITING % "email": (1, 0), WAITING % "slack": (0, 0), SENT % "email": (7, 0), SENT % "slack": (0, 1)},

@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from shutil import copytree, ignore_patterns
+from subprocess import PIPE
 from typing import Any
 
 import pytest
 
+from postroad.adapters.index.sqlite_file import open_writer
+from postroad.adapters.journal.backup.contents import BackupContents
+from postroad.adapters.journal.backup.shared_status import SharedBackupStatus
+from postroad.adapters.journal.backup.status import STATUS_FILE, BackupStatus, read_status
 from postroad.core.model.level import NEWEST
-from tests.samples.served_network import Served, json_lines, postroad, served, succeeded
+from tests.preloaded import PROGRAM, Preloaded
+from tests.samples.served_network import Served, clean_environment, json_lines, postroad, served, succeeded
+from tests.waiting import eventually
 
+WAIT_S = 60.0
 BUYER, SELLER = "MyBiz/Purchasing", "Acme/Supply"
 MASTER_KEY = "5e" * 32
 SECRET = "whsec_c2VjcmV0IG9mIEFjbWU"
 PRIVATE = "0o600"
+DIGEST = re.compile(r"\.[0-9a-f]{16}$")
 
 
 @contextmanager
@@ -62,8 +73,9 @@ def doctors_backup(data: Path) -> list[str]:
 
 
 def modes(folder: Path) -> dict[str, str]:
+    """Return the modes of files with secrets, without the digests that backups add to their names."""
     return {
-        str(path.relative_to(folder)): oct(path.stat().st_mode & 0o777)
+        DIGEST.sub("", str(path.relative_to(folder))): oct(path.stat().st_mode & 0o777)
         for path in sorted(folder.rglob("*"))
         if path.is_file() and path.suffix not in (".seg", ".lock") and path.name not in ("durable", "backup.json")
     }
@@ -193,6 +205,14 @@ def test_restore_overwrites_nothing(running: Served, tmp_path: Path) -> None:
     assert (unfinished / "token.secret").read_text() == (running.data / "token.secret").read_text()
 
 
+async def load_shared_status(dsn: str) -> BackupStatus:
+    status = await SharedBackupStatus.open(dsn)
+    try:
+        return await status.load()
+    finally:
+        await status.close()
+
+
 @pytest.mark.req("O6")
 def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path, postgres_database: str) -> None:
     """After a stop nothing is lost, so the head stays the same from store to store, and nothing is marked."""
@@ -212,6 +232,10 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
         seller.acknowledge(*found[:2])
     second = back_up(Served(data=shared), tmp_path / "second", *store)
     told = succeeded("backup", "verify", tmp_path / "second", "--restore", "--data", shared, *store)
+    noted = asyncio.run(load_shared_status(postgres_database))
+    assert noted.backup is not None
+    assert noted.verify is not None
+    assert (noted.backup.entry, noted.verify.entry) == (second["entries"], second["entries"])
     assert f"{second['entries']} entries, complete and unchanged" in told
     succeeded("restore", tmp_path / "second", "--to", tmp_path / "local", "--nothing-lost")
     assert (tmp_path / "local/token.secret").read_text() == secret
@@ -219,6 +243,57 @@ def test_a_network_moves_to_postgresql_and_back(network: Served, tmp_path: Path,
         assert len(seller.poll(10, wait_s=10)) == 1
     refused = postroad("restore", folder, "--to-postgres", postgres_database)
     assert (refused.returncode, "already has a journal with" in refused.stderr) == (1, True)
+
+
+@pytest.mark.req("O6")
+def test_verify_compares_as_much_as_it_can_with_the_running_index(network: Served, tmp_path: Path) -> None:
+    verify = ("backup", "verify", tmp_path / "backup", "--restore", "--data", network.data)
+    early = back_up(network, tmp_path / "backup")["entries"]
+    with network.client(BUYER) as buyer:
+        buyer.post(to=SELLER, document="later")
+    with network.client(SELLER) as seller:
+        seller.acknowledge(*seller.poll(4, wait_s=10))
+    network.end()
+    assert f"compared with the index of the network: the rows of 10 tables up to entry {early}" in succeeded(*verify)
+    late = back_up(network, tmp_path / "backup")["entries"]
+    assert f"compared with the index of the network: all tables at entry {late}" in succeeded(*verify)
+    writer = open_writer(network.data / "index.sqlite")
+    writer.execute("UPDATE delivery SET attempts = attempts + 1 WHERE number = (SELECT max(number) FROM delivery)")
+    writer.close()
+    done = postroad(*verify)
+    assert (
+        done.returncode,
+        "index: table delivery has 4 rows and should have 4; the first difference" in done.stdout,
+    ) == (
+        1,
+        True,
+    ), done.stdout
+
+
+@pytest.mark.req("O6")
+def test_a_follower_continues_where_its_success_cannot_be_noted(network: Served, tmp_path: Path) -> None:
+    """The data disk may be full while that of the backup is not; a folder in the place of the file has the same effect."""
+    folder, status = tmp_path / "backup", network.data / STATUS_FILE
+    status.mkdir()
+    done = postroad("backup", folder, "--data", network.data)
+    assert (done.returncode, "show an earlier backup" in done.stderr) == (0, True), done.stderr
+    done = postroad("backup", "verify", folder, "--data", network.data)
+    assert (done.returncode, "show an earlier verification" in done.stderr) == (0, True), done.stderr
+    command = [*PROGRAM, "backup", "follow", str(folder), "--data", str(network.data)]
+    follower = Preloaded(command, env=clean_environment(), stdout=PIPE, stderr=PIPE, text=True)
+    try:
+        for number in range(2):
+            before = BackupContents(folder).manifest.entries
+            with network.client(BUYER) as buyer:
+                buyer.post(to=SELLER, document=f"followed {number}")
+            eventually(lambda: BackupContents(folder).manifest.entries > before, WAIT_S)  # noqa: B023 - called at once
+        assert follower.poll() is None
+        status.rmdir()
+        eventually(lambda: read_status(network.data).backup is not None, WAIT_S)
+    finally:
+        follower.kill()
+        _, errors = follower.communicate()
+    assert errors.count("backup.not_noted") == 1, errors
 
 
 def test_what_is_no_network_or_no_backup_is_named(tmp_path: Path) -> None:

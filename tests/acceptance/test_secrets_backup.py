@@ -128,7 +128,8 @@ def back_up(folder: Path, data: Path, *more: str) -> int:
 
 def require_sealed(backup: Path, *canaries: str) -> None:
     """The store is in the backup, readable by its owner only, and no file contains a secret."""
-    assert (backup / FILE).stat().st_mode & 0o777 == PRIVATE
+    [store] = backup.glob(f"{FILE}.*")
+    assert store.stat().st_mode & 0o777 == PRIVATE
     contents = b"".join(path.read_bytes() for path in backup.rglob("*") if path.is_file())
     assert [canary for canary in canaries if canary.encode() in contents] == []
 

@@ -1,7 +1,8 @@
 """Records what users of this version have on disk: ``python -m tests.compatibility.record FOLDER``.
 
-FOLDER receives the recordings that ``test_recordings.py`` opens: a data folder, a PostgreSQL dump, a warehouse, and the exported
-configuration and the answers to questions of each store. Run it with the code of a release, once, and commit what it writes.
+FOLDER receives the recordings that ``test_recordings.py`` opens: a data folder and a backup of it, a PostgreSQL dump, a
+warehouse, and the exported configuration and the answers to questions of each store. Run it with the code of a release, once, and
+commit what it writes. If FOLDER has a recording without a backup, only the backup is added.
 Rule: a recording that exists is never written again, because it stands for data that users have.
 """
 
@@ -29,7 +30,7 @@ from postroad.testing.postgres import PostgresServer
 from tests.compatibility.network_running import Recorded, RecordingClock, recorded_network
 from tests.compatibility.story import first_day, second_day
 from tests.samples.push_receiver import receiver
-from tests.samples.recordings import SECRET, STORES, Store, ask_everything, program, server_on
+from tests.samples.recordings import BACKUP, SECRET, STORES, Store, ask_everything, program, server_on, unpack
 from tests.source_tree import ROOT
 
 PERIOD = "2026-10"
@@ -40,7 +41,12 @@ SMALL = {"segment_bytes": 65_536}  # so that bodies can be dropped after little 
 
 
 def main(target: Path) -> None:
-    """Write all recordings into an empty folder."""
+    """Write all recordings into an empty folder, or the backup that an earlier recording lacks."""
+    if (target / "embedded.tar.xz").exists() and not (target / BACKUP).exists():
+        with scratch_folder() as scratch:
+            data = unpack(target / "embedded.tar.xz", scratch / "data")
+            back_up(Store(kind="embedded", data=data), target)
+        return
     if target.exists() and any(target.iterdir()):
         sys.exit(f"{target} is not empty; recordings are never overwritten, name a new folder")
     target.mkdir(parents=True, exist_ok=True)
@@ -126,6 +132,8 @@ def finish(store: Store, target: Path, postgres: PostgresServer) -> None:
     pack(store.data, target / f"{store.kind}.tar.xz")
     if store.kind == "shared":
         dump(postgres, target / "shared.sql.xz")
+    else:
+        back_up(store, target)
     sessions = json.loads((store.data.parent / "sessions.json").read_text())
     copy = Store(kind=store.kind, data=store.data.parent / "copy" / "data", dsn=store.dsn)
     shutil.copytree(store.data, copy.data)
@@ -135,6 +143,14 @@ def finish(store: Store, target: Path, postgres: PostgresServer) -> None:
     (target / f"{store.kind}.network.yaml").write_text(exported)
     expected = {"head": head, "sessions": sessions, "answers": answers}
     (target / f"{store.kind}.expected.json").write_text(json.dumps(expected, indent=1, sort_keys=True) + "\n")
+
+
+def back_up(store: Store, target: Path) -> None:
+    """Record a backup of the store, with its secrets sealed."""
+    folder = store.data.parent / "backup"
+    program(store, "backup", folder)
+    check_neutral(folder)
+    pack(folder, target / BACKUP)
 
 
 def check_neutral(folder: Path) -> None:

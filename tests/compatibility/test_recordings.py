@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from base64 import b64decode
 from collections.abc import Callable, Iterator
 from dataclasses import replace
@@ -26,10 +27,12 @@ from postroad.flow.indexing import catch_up
 from postroad.testing.postgres import PostgresServer
 from postroad.testing.server import ServerProcess
 from tests.samples.index_tables import tables
-from tests.samples.push_receiver import receiver
+from tests.samples.push_receiver import Receiver, receiver
 from tests.samples.recordings import (
+    BACKUP,
     MASTER_KEY,
     OPERATOR,
+    SECRET,
     STORED_SECRET,
     STORES,
     TRACE,
@@ -42,6 +45,7 @@ from tests.samples.recordings import (
     program,
     restored,
     server_on,
+    unpack,
 )
 from tests.samples.served_network import postroad
 
@@ -230,6 +234,26 @@ def test_a_backup_is_restored_at_a_level_that_has_the_restore(
     assert "complete and unchanged" in program(again, "verify", "--head", recorded["head"])
 
 
+@pytest.mark.req("O6", "O7", "O9")
+@pytest.mark.parametrize("version", [one for one in VERSIONS if (one / BACKUP).exists()], ids=lambda one: one.name)
+def test_a_recorded_backup_is_verified_restored_and_continued(version: Path, tmp_path: Path) -> None:
+    backup, recorded = unpack(version / BACKUP, tmp_path / "backup"), expected(version, "embedded")
+    assert json.loads((backup / "backup.json").read_text())["secrets"] == "sealed"
+    store = Store(kind="embedded", data=tmp_path / "restored")
+    told = program(store, "backup", "verify", backup, "--restore")
+    assert f"complete and unchanged\nhead {recorded['head']}" in told
+    done = postroad("restore", backup, "--to", store.data, "--nothing-lost", environment=store.environment, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert (store.data / "token.secret").read_text().strip() == SECRET
+    assert "complete and unchanged" in program(store, "verify", "--head", recorded["head"])
+    with receiver() as receiving:
+        pushed = push_with_stored_secret(replace(store, settings={"push_allow_private": "127.0.0.0/8"}), receiving)
+    assert pushed == f"mill:{STORED_SECRET}"
+    program(store, "backup", backup)
+    assert "complete and unchanged" in program(store, "backup", "verify", backup)
+    assert not (backup / "backup.secrets").exists(), "files of format 1 are replaced"
+
+
 @pytest.mark.req("O7", "O9")
 def test_a_stored_secret_is_opened_or_waits_for_the_level(version: Path, store: Store) -> None:
     if version.name in BEFORE_LEVELS:
@@ -240,19 +264,23 @@ def test_a_stored_secret_is_opened_or_waits_for_the_level(version: Path, store: 
             assert owner.secrets.set("Mill", "hook", STORED_SECRET).version == 1
         return
     with receiver() as receiving:
-        store = replace(store, settings={"push_allow_private": "127.0.0.0/8"})
-        with server_on(store) as server, client(server, OPERATOR) as operator:
-            push = {"url": receiving.url("/sealed"), "authentication": "basic", "username": "mill"}
-            profile = {"visibility": "public", "delivery": "push", "push": push | {"secretFrom": "secret:hook"}}
-            document = {"postroad": 1, "organizations": {"Mill": {"services": {"Sealed": profile}}}}
-            operator.apply(document, version=operator.plan(document).version)
-            with client(server, "Harbor/Desk") as sender:
-                sender.post(to="Mill/Sealed", document="again")
-            [pushed] = receiving.wait_for("/sealed")
-            listed = operator.secrets.list("Mill")
-    sent = str(pushed.headers["authorization"]).removeprefix("Basic ")
-    assert b64decode(sent).decode() == f"mill:{STORED_SECRET}"
+        pushed = push_with_stored_secret(replace(store, settings={"push_allow_private": "127.0.0.0/8"}), receiving)
+    assert pushed == f"mill:{STORED_SECRET}"
+
+
+def push_with_stored_secret(store: Store, receiving: Receiver) -> str:
+    """Push a message to a new service of Mill; returns name and password that authenticated it."""
+    with server_on(store) as server, client(server, OPERATOR) as operator:
+        push = {"url": receiving.url("/sealed"), "authentication": "basic", "username": "mill"}
+        profile = {"visibility": "public", "delivery": "push", "push": push | {"secretFrom": "secret:hook"}}
+        document = {"postroad": 1, "organizations": {"Mill": {"services": {"Sealed": profile}}}}
+        operator.apply(document, version=operator.plan(document).version)
+        with client(server, "Harbor/Desk") as sender:
+            sender.post(to="Mill/Sealed", document="again")
+        [pushed] = receiving.wait_for("/sealed")
+        listed = operator.secrets.list("Mill")
     assert [(one.name, one.version, one.is_stored) for one in listed] == [("hook", 2, True)]
+    return b64decode(str(pushed.headers["authorization"]).removeprefix("Basic ")).decode()
 
 
 @pytest.mark.req("O7", "P3")

@@ -9,6 +9,7 @@ from random import Random
 import pytest
 from msgspec.structs import replace
 
+from postroad.adapters.journal.backup import from_table
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.folder import BackupFolder
 from postroad.adapters.journal.backup.from_segments import SegmentBackup
@@ -199,6 +200,40 @@ async def test_bodies_that_the_journal_drops_are_dropped_from_the_backup(
     fresh = await back_up(journal, tmp_path / "fresh")
     assert (fresh.head, faults(tmp_path / "fresh")) == (now.head, [])
     assert contents_of_folder(tmp_path / "fresh/journal") == await contents_of_table(journal)
+
+
+@pytest.mark.req("O6")
+async def test_bodies_are_dropped_while_a_backup_stays_open(
+    journal: PostgresJournal, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Also those of the last segment, although it is far from full."""
+    monkeypatch.setattr(from_table, "DROP_EVERY_S", 0.0)
+    chance, target = Random(9), tmp_path / "backup"
+    folder = BackupFolder.open(target, UnsyncedFiles())
+    await fill(journal, chance, 20)
+    backup = TableBackup(journal, folder, 1 << 20)
+    network = await backup.open()
+
+    async def copy() -> list[str]:
+        async for _ in backup.copy(replace(folder.manifest, network=network)):
+            pass
+        assert faults(target) == []
+        assert folder.manifest.head == await journal.head()
+        return [Path(one.name).suffix for one in folder.manifest.segments]
+
+    assert await copy() == [".seg"]
+    half = (await journal.head()).seq
+    await journal.drop_bodies(half // 2)
+    await fill(journal, chance, 10)
+    assert await copy() == [".seg", ".seg"], "a segment has the bodies of all its groups or of none"
+    await journal.drop_bodies((await journal.head()).seq)
+    assert await copy() == [".facts", ".seg"], "there is nothing new, and the last group keeps its bodies"
+    await fill(journal, chance, 1)
+    await journal.drop_bodies((await journal.head()).seq + 1)
+    assert (await copy())[:2] == [".facts", ".facts"]
+    assert contents_of_folder(target / "journal") == await contents_of_table(journal)
+    backup.close()
+    folder.close()
 
 
 @pytest.mark.req("O6")

@@ -22,7 +22,12 @@ VARIABLE = "POSTROAD_PROMETHEUS_BIN"
 UNPACKED = ROOT / "var" / "prometheus" / "usr" / "bin"
 # Metrics of networks of another kind: on PostgreSQL, with backups (test_cli_backup.py), with traces (test_traces.py).
 ELSEWHERE = {"postgres_commit_seconds", "postgres_unavailable_total", "directory_age_seconds"}
-ELSEWHERE |= {"backup_last_success_timestamp_seconds", "backup_entry", "verify_last_success_timestamp_seconds"}
+ELSEWHERE |= {
+    "backup_first_success_timestamp_seconds",
+    "backup_last_success_timestamp_seconds",
+    "backup_entry",
+    "verify_last_success_timestamp_seconds",
+}
 ELSEWHERE |= {"trace_spans_total", "traces_skipped_total", "traces_behind_seconds"}
 CONFIGURATION = """\
 global: {scrape_interval: 1s, evaluation_interval: 1s}

@@ -30,6 +30,7 @@ from tests.source_tree import ROOT
 FOLDER = ROOT / "tests" / "compatibility"
 VERSIONS = sorted(path for path in FOLDER.iterdir() if path.is_dir() and path.name.startswith("v"))
 STORES = ("embedded", "shared")
+BACKUP = "backup.tar.xz"  # of the embedded store; not every recording has one
 SECRET = "5e" * 32  # a test key: delivery tokens and pseudonyms are derived from it
 MASTER_KEY = "0d" * 32  # seals the stored secrets of the recordings
 STORED_SECRET = "correct horse"  # the password hook of Mill

@@ -31,7 +31,7 @@ def describe_backups(data: Path, now_us: int) -> BackupAge:
     if found.backup is None:
         return BackupAge(False, "no backup by `postroad backup` on this machine; another node or tool may make them")
     verified = f"verified {_describe(found.verify, now_us)}" if found.verify else "never verified"
-    folder, old = f"in {found.backup.folder}", any(_list_old(found, now_us))
+    folder, old = f"in {found.backup.folder}", any(list_old(found, now_us))
     more = "; run `postroad backup verify`" if found.verify is None else ""
     if old:
         more = f"; a backup is too old after {BACKUP_S // HOUR_S} hours, a verification after {VERIFY_S // HOUR_S // 24} days"
@@ -53,11 +53,22 @@ def _age(seconds: float) -> str:
 
 def find_old_backups(data: Path, now_us: int) -> list[Condition]:
     """Return the conditions of a data folder; a file that cannot be read counts as none."""
-    return list(_list_old(read_status(data), now_us))
+    return list(list_old(read_status(data), now_us))
 
 
-def _list_old(found: BackupStatus, now_us: int) -> Iterator[Condition]:
-    pairs = (("backup.old", "backup", found.backup, BACKUP_S), ("verify.old", "verification", found.verify, VERIFY_S))
-    for name, what, success, most_s in pairs:
-        if success is not None and now_us / 1_000_000 - success.at > most_s:
-            yield Condition(name, "", what, f"the latest success was at {write_time(int(success.at) * 1_000_000)}")
+def list_old(found: BackupStatus, now_us: int) -> Iterator[Condition]:
+    """Yield the conditions of a status."""
+    backed_up_at = found.backup.at if found.backup is not None else None
+    if _is_older(backed_up_at, BACKUP_S, now_us):
+        yield Condition("backup.old", "", "backup", f"the latest success was at {_write(backed_up_at)}")
+    if _is_older(found.unverified_since, VERIFY_S, now_us):
+        since = "the latest success was at" if found.verify else "none has succeeded since the first backup at"
+        yield Condition("verify.old", "", "verification", f"{since} {_write(found.unverified_since)}")
+
+
+def _is_older(at: float | None, most_s: int, now_us: int) -> bool:
+    return at is not None and now_us / 1_000_000 - at > most_s
+
+
+def _write(at: float | None) -> str:
+    return write_time(int(at or 0) * 1_000_000)

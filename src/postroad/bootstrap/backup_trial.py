@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from postroad.adapters.desk.local import LocalDesk
-from postroad.adapters.index.comparison import count_rows_up_to, read_position
+from postroad.adapters.index.comparison import compare_indexes
 from postroad.adapters.index.sqlite import SqliteIndex
 from postroad.adapters.journal.backup.contents import BackupContents
 from postroad.adapters.journal.backup.to_segments import write_segments
@@ -21,12 +21,13 @@ from postroad.ports import Clock
 
 
 class BackupTrial(NamedTuple):
-    """The result of a trial: entries in the index, deliveries that wait, whether an index was compared, and differences."""
+    """The result of a trial: entries in the index, deliveries that wait, differences, and what was compared with an index."""
 
     entries: int
     waiting: int
     is_compared: bool
     differences: list[str]
+    compared: str = ""  # in words; empty if no index was compared
 
 
 async def try_backup(
@@ -57,17 +58,13 @@ async def try_backup(
 
 
 def _compare(index: Path, running_index: Path | None, found: BackupTrial) -> BackupTrial:
-    """Compare the tables with those of the running index, as far as both have the same entries."""
+    """Compare the index with that of the running network, as far as both have the same entries."""
     if running_index is None:
         return found
-    last_seq = min(found.entries, read_position(running_index).seq)
-    expected, rows = count_rows_up_to(running_index, last_seq), count_rows_up_to(index, last_seq)
-    differences = [
-        f"table {table} has {rows[table]} rows up to entry {last_seq} and should have {expected[table]}"
-        for table in expected
-        if rows[table] != expected[table]
-    ]
-    return found._replace(is_compared=True, differences=found.differences + differences)
+    compared = compare_indexes(index, running_index)
+    return found._replace(
+        is_compared=True, compared=compared.scope, differences=found.differences + compared.differences
+    )
 
 
 async def _wait_for_nothing(seq: int) -> None:

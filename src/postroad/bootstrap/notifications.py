@@ -6,13 +6,14 @@ import asyncio
 import shutil
 from contextlib import AsyncExitStack
 
+from postroad.adapters.journal.backup.shared_status import SharedBackupStatus
 from postroad.adapters.mail.smtp import MailServer, SmtpMailer
 from postroad.adapters.notifications.states import (
     FileNotificationStore,
     MemoryNotificationStore,
     PostgresNotificationStore,
 )
-from postroad.bootstrap.backup_age import find_old_backups
+from postroad.bootstrap.backup_age import find_old_backups, list_old
 from postroad.bootstrap.expiry_warnings import list_expiring, prepare_all
 from postroad.bootstrap.followers import FollowedStore, cursors_folder, start_follower
 from postroad.bootstrap.own_address import OwnAddress
@@ -50,7 +51,8 @@ async def start_notifications(
     states = await open_notification_store(settings)
     stack.push_async_callback(states.close)
     channels = ChannelSender(network, pusher, secrets, mailer, lambda: own.url)
-    sources = [*build_network_sources(network), *build_machine_sources(settings, network, secrets)]
+    shared = await open_shared_status(settings, stack)
+    sources = [*build_network_sources(network), *build_machine_sources(settings, network, secrets, shared)]
     service = NotificationService(network, states, channels, sources, store.leads)
     stack.push_async_callback(service.close)
     network.notifications.serve(service)
@@ -82,8 +84,19 @@ async def open_notification_store(settings: Settings) -> NotificationStore:
     return FileNotificationStore(cursors_folder(settings) / STATE_FILE)
 
 
-def build_machine_sources(settings: Settings, network: Network, secrets: Secrets) -> list[ConditionSource]:
-    """Return the sources of conditions that need files of this machine: expiring certificates, and the disk."""
+async def open_shared_status(settings: Settings, stack: AsyncExitStack) -> SharedBackupStatus | None:
+    """Open the status of a shared network's backups, which any of its nodes may make; None if there is one node."""
+    if settings.acceptance != "shared":
+        return None
+    shared = await SharedBackupStatus.open(settings.postgres)
+    stack.push_async_callback(shared.close)
+    return shared
+
+
+def build_machine_sources(
+    settings: Settings, network: Network, secrets: Secrets, shared: SharedBackupStatus | None = None
+) -> list[ConditionSource]:
+    """Return the sources of conditions that are outside the journal: expiring certificates, the disk, and old backups."""
 
     async def expiring() -> list[Condition]:
         await prepare_all(network.directory, secrets)
@@ -95,12 +108,15 @@ def build_machine_sources(settings: Settings, network: Network, secrets: Secrets
         return await asyncio.to_thread(find_low_disk, settings)
 
     async def backups() -> list[Condition]:
+        if shared is not None:
+            return list(list_old(await shared.load(), network.clock.now_us()))
         return await asyncio.to_thread(find_old_backups, settings.data, network.clock.now_us())
 
     names = frozenset({"credential.expiring", "certificate.expiring"})
     sources = [ConditionSource(names=names, every_s=HOUR_S, find=expiring)]
     if settings.index != "memory" and settings.acceptance == "local":
         sources.append(ConditionSource(names=frozenset({"disk.low"}), every_s=MINUTE_S, find=disk))
+    if settings.index != "memory":
         old = frozenset({"backup.old", "verify.old"})
         sources.append(ConditionSource(names=old, every_s=10 * MINUTE_S, find=backups))
     return sources

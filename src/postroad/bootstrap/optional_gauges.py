@@ -42,6 +42,7 @@ class BackupGauges:
         status = await asyncio.to_thread(read_status, self._data)
         backup, verify = status.backup, status.verify
         self._set("backup_last_success_timestamp_seconds", backup.at if backup is not None else None)
+        self._set("backup_first_success_timestamp_seconds", status.first_at)
         self._set("backup_entry", backup.entry if backup is not None else None)
         self._set("verify_last_success_timestamp_seconds", verify.at if verify is not None else None)
 

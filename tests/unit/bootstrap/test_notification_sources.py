@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import json
+from contextlib import AsyncExitStack
 from pathlib import Path
 
 import pytest
 
-from postroad.adapters.journal.backup.status import STATUS_FILE
+from postroad.adapters.journal.backup.status import STATUS_FILE, Success, note_success
 from postroad.bootstrap.backup_age import describe_backups, find_old_backups
-from postroad.bootstrap.notifications import build_machine_sources, expiry_condition, find_low_disk
+from postroad.bootstrap.notifications import (
+    build_machine_sources,
+    expiry_condition,
+    find_low_disk,
+    open_shared_status,
+)
 from postroad.bootstrap.secrets import open_operator_secrets
 from postroad.bootstrap.settings import Settings, read_settings
 from postroad.core.identity.expiry import DAY_US, Expiring
@@ -63,7 +69,20 @@ def test_old_backups_and_verifications(tmp_path: Path) -> None:
     assert found(backup=25, verify=190) == []
     assert found(backup=27) == ["backup.old"]
     assert found(backup=1, verify=193) == ["verify.old"]
+    assert found(backup=193) == ["backup.old", "verify.old"], "a status without the time of the first backup"
     (tmp_path / STATUS_FILE).write_text("damaged")
+    assert find_old_backups(tmp_path, EPOCH_US) == []
+
+
+def test_a_backup_that_was_never_verified_becomes_old(tmp_path: Path) -> None:
+    for hours in (193, 100, 1):  # hourly or rarer: only the first one counts
+        note_success(tmp_path, backup=Success(at=NOW_S - hours * HOUR_S, entry=7, folder="/backup"))
+    [found] = find_old_backups(tmp_path, EPOCH_US)
+    assert found.name == "verify.old"
+    assert found.detail.startswith("none has succeeded since the first backup at 20")
+    is_old, text = describe_backups(tmp_path, EPOCH_US)
+    assert (is_old, "never verified; a backup is too old after" in text) == (True, True)
+    note_success(tmp_path, verify=Success(at=NOW_S - HOUR_S, entry=7, folder="/backup"))
     assert find_old_backups(tmp_path, EPOCH_US) == []
 
 
@@ -82,6 +101,27 @@ def test_the_ages_of_backups_in_words(tmp_path: Path) -> None:
     limits = "a backup is too old after 26 hours, a verification after 8 days"
     made = "last backup 47 hours ago up to entry 7 in /backup"
     assert (is_old, text) == (True, f"{made}, verified 2 days ago up to entry 7; {limits}")
+
+
+async def test_old_backups_of_a_shared_network_are_reported_by_any_node(tmp_path: Path, postgres_database: str) -> None:
+    """The leader reports, and another node makes the backups."""
+    settings = Settings(data=tmp_path, acceptance="shared", index="postgres", postgres=postgres_database)
+    async with Scenario() as scenario, AsyncExitStack() as stack:
+        shared = await open_shared_status(settings, stack)
+        assert shared is not None
+        sources = build_machine_sources(settings, scenario.network, open_operator_secrets(settings), shared)
+        [backups] = [one for one in sources if "backup.old" in one.names]
+        assert await backups.find() == []
+        now_s = scenario.network.clock.now_us() / 1_000_000
+        for hours in (200, 27):
+            await shared.note(backup=Success(at=now_s - hours * HOUR_S, entry=7, folder="/backup"))
+        assert [one.name for one in await backups.find()] == ["backup.old", "verify.old"]
+        await shared.note(verify=Success(at=now_s, entry=7, folder="/backup"))
+        assert [one.name for one in await backups.find()] == ["backup.old"]
+        await shared.note(backup=Success(at=now_s, entry=8, folder="/backup"))
+        assert await backups.find() == []
+        noted = await shared.load()
+        assert (noted.backup and noted.backup.entry, noted.first_backup_at) == (8, now_s - 200 * HOUR_S)
 
 
 async def test_all_sources_of_a_network_work_and_name_events_of_the_catalog(tmp_path: Path) -> None:

@@ -33,6 +33,10 @@ async def test_backups_are_absent_until_there_is_one(tmp_path: Path) -> None:
     await gauges.read()
     assert [metrics.value(name) for name in BACKUP] == [1_763_582_400, 4_711, 0]
     assert BACKUP[2] not in page(metrics)
+    note_success(tmp_path, backup=Success(at=1_763_586_000.0, entry=4_712, folder="/backup"))
+    await gauges.read()
+    assert metrics.value("backup_first_success_timestamp_seconds") == 1_763_582_400
+    note_success(tmp_path, backup=Success(at=1_763_582_400.0, entry=4_711, folder="/backup"))
     note_success(tmp_path, verify=Success(at=1_763_600_000.0, entry=4_711, folder="/backup"))
     await gauges.read()
     assert [metrics.value(name) for name in BACKUP] == [1_763_582_400, 4_711, 1_763_600_000]

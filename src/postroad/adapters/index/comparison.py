@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
@@ -91,14 +91,22 @@ def _position(path: Path, reader: apsw.Connection) -> JournalHead:
 def _differing_tables(reader: apsw.Connection, scratch: Path) -> list[str]:
     expected = open_reader(scratch)
     try:
-        questions = {table: whole_table(table, KEYS[table]) for table in TABLES} | {"activity": _ACTIVITY}
-        found = (_difference(table, reader.execute(sql), expected.execute(sql)) for table, sql in questions.items())
-        return [difference for difference in found if difference]
+        return _compare_tables(reader, expected)
     finally:
         expected.close()
 
 
-def _difference(table: str, found: Any, expected: Any) -> str:
+def _compare_tables(reader: apsw.Connection, expected: apsw.Connection, *, is_older: bool = False) -> list[str]:
+    """Return one line per table that differs; ``is_older``: bodies that were dropped since are in the first index."""
+    questions = {table: whole_table(table, KEYS[table]) for table in TABLES} | {"activity": _ACTIVITY}
+    found = (
+        _difference(table, reader.execute(sql), expected.execute(sql), is_older=is_older)
+        for table, sql in questions.items()
+    )
+    return [difference for difference in found if difference]
+
+
+def _difference(table: str, found: Any, expected: Any, *, is_older: bool) -> str:
     """Return rows of both in the order of their keys; empty if they are equal."""
     columns = TABLES.get(table, ())
     offset = columns.index(BODY_OFFSET) if BODY_OFFSET in columns else None
@@ -107,7 +115,9 @@ def _difference(table: str, found: Any, expected: Any) -> str:
     for row, due in zip_longest(found, expected):
         rows += row is not None
         due_rows += due is not None
-        if row != due and first is None and not _is_dropped_body(row, due, offset):
+        if row == due or first is not None or _is_dropped_body(row, due, offset):
+            continue
+        if not (is_older and _is_dropped_body(due, row, offset)):
             first = row or due
     if first is None:
         return ""
@@ -127,27 +137,47 @@ APPENDED = (
 )  # fmt: skip
 
 
-def count_rows_up_to(path: Path, last_seq: int) -> dict[str, int]:
-    """Return how many rows of entries up to this one each append-only table of an index has; may raise UnusableIndex."""
-    reader = open_reader(path)
-    try:
-        with report_damage(path):
-            reader.execute("BEGIN")  # one snapshot for all tables
-            return {
-                table: reader.execute(
-                    f"SELECT count(*) FROM ({whole_table(table, KEYS[table])}) WHERE seq <= ?1",  # noqa: S608 - our names
-                    (last_seq,),
-                ).get
-                for table in APPENDED
-            }
-    finally:
-        reader.close()
+class IndexComparison(NamedTuple):
+    """What was compared, in words, and one line per differing table."""
+
+    scope: str
+    differences: list[str]
 
 
-def read_position(path: Path) -> JournalHead:
-    """Return the position of an index; may raise UnusableIndex."""
-    reader = open_reader(path)
+def compare_indexes(found: Path, running: Path) -> IndexComparison:
+    """Compare an index with that of a running network, in one snapshot; may raise UnusableIndex.
+
+    If both are at the same entry, every row of every table is compared; else the number of rows that tables without changes have
+    up to the last entry of both, because rows of the others have been changed since.
+    """
+    reader, expected = open_reader(found), open_reader(running)
     try:
-        return _position(path, reader)
+        with report_damage(running):
+            expected.execute("BEGIN")
+            at, running_at = _position(found, reader), _position(running, expected)
+            if at == running_at:
+                return IndexComparison(
+                    f"all tables at entry {at.seq}", _compare_tables(reader, expected, is_older=True)
+                )
+            last_seq = min(at.seq, running_at.seq)
+            rows, due = _count_rows(reader, last_seq), _count_rows(expected, last_seq)
     finally:
         reader.close()
+        expected.close()
+    differences = [
+        f"table {table} has {rows[table]} rows up to entry {last_seq} and should have {due[table]}"
+        for table in APPENDED
+        if rows[table] != due[table]
+    ]
+    return IndexComparison(f"the rows of {len(APPENDED)} tables up to entry {last_seq}", differences)
+
+
+def _count_rows(reader: apsw.Connection, last_seq: int) -> dict[str, int]:
+    """Return how many rows of entries up to this one each append-only table has."""
+    return {
+        table: reader.execute(
+            f"SELECT count(*) FROM ({whole_table(table, KEYS[table])}) WHERE seq <= ?1",  # noqa: S608 - our names
+            (last_seq,),
+        ).get
+        for table in APPENDED
+    }

@@ -79,6 +79,11 @@ class ReconnectPause:
         self._until = self._length_s = 0.0
 
 
+def is_away(error: Misconfigured) -> bool:
+    """Whether ``ConnectionPool.open`` failed because the database does not answer, which may pass."""
+    return isinstance(error.__cause__, AWAY)
+
+
 class ConnectionPool:
     """A few connections to one database.
 

@@ -15,6 +15,7 @@ from postroad.client.documents import make_part
 from postroad.core.model.message import Argument, Part, Property, PropertyType, Recipient, Status
 
 UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
+EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 DURATION = re.compile(r"(\d+)([smhd])\Z")
 
 
@@ -38,6 +39,11 @@ def parse_moment(text: str, *, past: bool = False) -> datetime:
     except ValueError:
         raise click.UsageError(f"{text!r} is not a time; write 2026-11-15T10:00:00Z, or 30m, 48h, 30d") from None
     return read if read.tzinfo else read.replace(tzinfo=UTC)
+
+
+def to_microseconds(moment: datetime) -> int:
+    """Return a time in microseconds since 1970, exactly; a float would be one less for some."""
+    return (moment - EPOCH) // timedelta(microseconds=1)
 
 
 def parse_recipients(names: Iterable[str], arguments: Mapping[str, str]) -> list[Recipient]:

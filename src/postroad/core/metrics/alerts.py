@@ -92,9 +92,14 @@ def _deliveries_are_old(page: MetricReadings) -> bool:
     return page.value("postroad_oldest_waiting_seconds") > OLD_S and page.value("postroad_long_polls") > 0
 
 
-def _older_than(metric: str, most_s: int) -> Callable[[MetricReadings], bool]:
-    """Return whether a time lies too far back; a time that is absent does not."""
-    return lambda page: any(page.now_s - at_s > most_s for at_s in page.all_of(metric))
+def _older_than(most_s: int, metric: str, otherwise: str = "") -> Callable[[MetricReadings], bool]:
+    """Return whether a time lies too far back; a time that is absent does not. ``otherwise``: read if the metric is absent."""
+
+    def is_old(page: MetricReadings) -> bool:
+        times = page.all_of(metric) or (page.all_of(otherwise) if otherwise else [])
+        return any(page.now_s - at_s > most_s for at_s in times)
+
+    return is_old
 
 
 def _notifications_fail(page: MetricReadings) -> bool:
@@ -308,15 +313,20 @@ ALERTS: tuple[Alert, ...] = (
         "15m",
         TICKET,
         "The last successful backup is more than 26 hours old.",
-        _older_than("postroad_backup_last_success_timestamp_seconds", BACKUP_S),
+        _older_than(BACKUP_S, "postroad_backup_last_success_timestamp_seconds"),
     ),
     Alert(
         "PostroadVerifyOld",
-        f"time() - postroad_verify_last_success_timestamp_seconds > {VERIFY_S}",
+        "time() - (postroad_verify_last_success_timestamp_seconds or postroad_backup_first_success_timestamp_seconds)"
+        f" > {VERIFY_S}",
         "15m",
         TICKET,
-        "The last successful verification of a backup is more than 8 days old.",
-        _older_than("postroad_verify_last_success_timestamp_seconds", VERIFY_S),
+        "No verification of a backup has succeeded for 8 days, or within 8 days after the first backup.",
+        _older_than(
+            VERIFY_S,
+            "postroad_verify_last_success_timestamp_seconds",
+            otherwise="postroad_backup_first_success_timestamp_seconds",
+        ),
     ),
     Alert(
         "PostroadNotificationsFailing",

@@ -234,7 +234,12 @@ METRICS: tuple[Metric, ...] = (
         GAUGE,
         "Time of the last successful backup (Unix time); absent if there was none.",
     ),
-    Metric("backup_entry", GAUGE, "Number of the last entry in the last backup; absent if there never was one."),
+    Metric(
+        "backup_first_success_timestamp_seconds",
+        GAUGE,
+        "Time of the first successful backup (Unix time); absent if there was none.",
+    ),
+    Metric("backup_entry", GAUGE, "Number of the last entry in the last backup; absent if there was none."),
     Metric(
         "verify_last_success_timestamp_seconds",
         GAUGE,

@@ -218,7 +218,8 @@ EVENTS: tuple[EventKind, ...] = (
         severity=Severity.ERROR,
         audience=_OPERATORS,
         title="Verification is too old",
-        meaning="No verification of a backup has succeeded for 8 days: it was not run, or it failed.",
+        meaning="No verification of a backup has succeeded for 8 days, or within 8 days after the first backup. It was not run, "
+        "or it failed.",
         advice="Run `postroad backup verify`, and make a new backup if it fails.",
         page="/operators/health",
         recovers=True,

@@ -407,7 +407,7 @@ def test_folders_that_are_no_backup_are_named(tmp_path: Path) -> None:
     with pytest.raises(Misconfigured, match=r"backup.json cannot be read"):
         BackupContents(tmp_path)
     (tmp_path / "backup.json").write_text(json.dumps({"format": 99}))
-    with pytest.raises(Misconfigured, match=r"has format 99, and this program reads up to 1; use a newer postroad"):
+    with pytest.raises(Misconfigured, match=r"has format 99, and this program reads up to 2; use a newer postroad"):
         BackupContents(tmp_path)
 
 

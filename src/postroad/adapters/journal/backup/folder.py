@@ -50,9 +50,7 @@ class BackupFolder:
         """Create the folder if necessary and lock it; raises Misconfigured if it is another program's, or a data folder."""
         files = files or RealFiles()
         if (path / JOURNAL / LOCK_NAME).exists() and not (path / MANIFEST).exists():
-            raise Misconfigured(
-                [f"backup: {path} is the data folder of a network; choose another folder for the backup"]
-            )
+            raise data_folder_error(path)
         files.make_directory(path / JOURNAL)
         try:
             lock = files.lock(path / BACKUP_LOCK)
@@ -95,6 +93,10 @@ class BackupFolder:
                 self.files.unlink(self.journal / name)
 
 
+def data_folder_error(path: Path) -> Misconfigured:
+    return Misconfigured([f"backup: {path} is the data folder of a network; choose another folder for the backup"])
+
+
 def require_same_history(folder: BackupFolder, network: str, found: JournalHead) -> None:
     """Raise Misconfigured unless the journal is the backup's; ``found`` is its head at the backup's last entry."""
     manifest = folder.manifest
@@ -120,9 +122,9 @@ def read_manifest(path: Path, files: FileSystem) -> BackupManifest | None:
         files.close(fd)
 
 
-def write_file(files: FileSystem, path: Path, data: bytes) -> None:
-    """Replace a file, completely or not at all, and durably."""
-    part = path.with_name(path.name + PART)
+def write_file(files: FileSystem, path: Path, data: bytes, part: Path | None = None) -> None:
+    """Replace a file, completely or not at all, and durably; ``part``: its name until it is complete."""
+    part = part or path.with_name(path.name + PART)
     fd = files.create(part)
     try:
         write_all(files, fd, data, 0)

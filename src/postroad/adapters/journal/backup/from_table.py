@@ -2,12 +2,13 @@
 
 Rules: a group is checked against the chain before it is written. A segment has the bodies of all its groups or of none, so
 a new one begins where retention has dropped bodies. Bodies that retention drops from the table later are dropped from the
-backup by the next run.
+backup when it is opened and every minute. A segment that still grows is ended when its first bodies are dropped.
 """
 
 from __future__ import annotations
 
 import os
+import time
 from collections.abc import AsyncIterator
 from typing import NoReturn
 
@@ -25,6 +26,7 @@ from postroad.errors import Misconfigured, Unavailable
 from postroad.ports import JournalHead
 
 SEGMENT_BYTES = 64 << 20
+DROP_EVERY_S = 60.0
 
 
 class TableBackup:
@@ -37,6 +39,7 @@ class TableBackup:
         self._segment_bytes = segment_bytes
         self._writer: SegmentWriter | None = None
         self._copied_bytes = 0
+        self._dropped_at = 0.0
 
     async def open(self) -> str:
         """Check that the backup is one of this journal, and return the network's identification."""
@@ -49,11 +52,13 @@ class TableBackup:
         require_same_history(self._folder, network, found)
         self._folder.remove_unfinished()
         self._resume()
-        await self._drop_bodies()
+        await self._drop_bodies(self._folder.manifest)
         return network
 
     async def copy(self, manifest: BackupManifest) -> AsyncIterator[BackupProgress]:
         """Copy everything up to the head as it is now; the backup is committed about once a second, and at the end."""
+        if time.monotonic() - self._dropped_at >= DROP_EVERY_S:
+            manifest = await self._drop_bodies(manifest)
         end = await self._journal.head()
         if manifest.entries >= end.seq:
             return
@@ -127,17 +132,27 @@ class TableBackup:
         self._folder.commit(manifest)
         return manifest
 
-    async def _drop_bodies(self) -> None:
-        """Drop bodies from complete segments of the backup that the journal has dropped."""
-        first_kept, manifest = await self._journal.first_with_bodies(), self._folder.manifest
-        growing = self._writer.header.first_seq if self._writer is not None else 0
+    async def _drop_bodies(self, manifest: BackupManifest) -> BackupManifest:
+        """Drop bodies from segments of the backup that the journal has dropped; returns the manifest that lists them."""
+        first_kept = await self._journal.first_with_bodies()
+        self._dropped_at = time.monotonic()
+        self._end_segment(first_kept)
         rewritten = [
             self._rewrite(segment)
             for segment in manifest.segments
-            if segment.last < first_kept and segment.first != growing and not segment.name.endswith(BODILESS)
+            if segment.last < first_kept and not segment.name.endswith(BODILESS)
         ]
         if rewritten:
-            self._folder.commit(manifest.with_segments(rewritten))
+            manifest = manifest.with_segments(rewritten)
+            self._folder.commit(manifest)
+        return manifest
+
+    def _end_segment(self, first_kept: int) -> None:
+        """Let the next group begin a segment if bodies of the last one were dropped, so that it can lose them all."""
+        writer = self._writer
+        if writer is not None and not writer.header.without_bodies and writer.header.first_seq < first_kept:
+            writer.close()
+            self._writer = None
 
     def _rewrite(self, segment: BackupSegment) -> BackupSegment:
         name = SegmentName(segment.first, segment.name)

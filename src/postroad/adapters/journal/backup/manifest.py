@@ -17,7 +17,7 @@ from postroad.errors import Misconfigured
 from postroad.ports import JournalHead
 
 MANIFEST = "backup.json"
-FORMAT = 1
+FORMAT = 2  # 1: files with secrets have no name of their own in the backup
 
 
 class BackupSegment(Struct, frozen=True, kw_only=True):
@@ -36,11 +36,16 @@ class BackupSegment(Struct, frozen=True, kw_only=True):
 
 
 class SecretFile(Struct, frozen=True, kw_only=True):
-    """A file with secrets, by its path in the backup."""
+    """A file with secrets: its path in the data folder, and in the backup."""
 
     name: str
     bytes: int
     sha256: str
+    file: str = ""  # its path in the backup; empty in format 1, where it is the name
+
+    @property
+    def path(self) -> str:
+        return self.file or self.name
 
 
 class BackupManifest(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,8 @@
 """The files with secrets of a data folder: collected, sealed under a master key or copied as they are, and written back.
 
 Rules: a file is readable by its owner only. Sealed files are one file, ``backup.secrets``, bound to its network. The store of
-sealed secrets is copied as it is, because its contents are sealed already.
+sealed secrets is copied as it is, because its contents are sealed already. In a backup, a file has the digest of its contents in
+its name, so new contents replace none that the manifest lists; they are removed after the manifest that does not list them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ import msgspec
 
 from postroad.adapters.journal.backup.folder import PART
 from postroad.adapters.journal.backup.manifest import BackupManifest, SecretFile
+from postroad.adapters.journal.segments.files import RealFiles
 from postroad.core.identity.sealing import NONCE_BYTES, SealingKeys, UnsealError, seal
 from postroad.errors import Misconfigured, Unavailable
 
@@ -31,6 +33,7 @@ SEALED, PLAIN, NONE = "sealed", "plain", "none"
 CONTEXT = "backup.secrets"
 BUSY_TIMEOUT_MS = 10_000
 COMPARE_EVERY_S = 0.75
+DIGEST_DIGITS = 16  # of the SHA-256 in the names of files
 
 SecretContents = dict[str, bytes]  # by the path in the data folder
 ReadStores = Callable[[], Awaitable[SecretContents]]
@@ -102,12 +105,9 @@ class SecretCopies:
         if digests == self._written:
             return manifest
         files = (self._sealed(secrets, manifest.network) if self._mode == SEALED else secrets) | stores
-        for name, text in files.items():
-            write_private(self._target / name, text)
-        listed = tuple(
-            SecretFile(name=name, bytes=len(text), sha256=sha256(text).hexdigest())
-            for name, text in sorted(files.items())
-        )
+        listed = tuple(_list_file(name, text) for name, text in sorted(files.items()))
+        for one in listed:
+            write_private(self._target / one.path, files[one.name])
         self._written = digests
         return msgspec.structs.replace(manifest, secrets=self._mode, secret_files=listed)
 
@@ -124,12 +124,18 @@ class SecretCopies:
         return {SEALED_FILE: seal(self._keys.first, text, os.urandom(NONCE_BYTES), CONTEXT, network)}
 
 
+def _list_file(name: str, text: bytes) -> SecretFile:
+    digest = sha256(text).hexdigest()
+    return SecretFile(name=name, bytes=len(text), sha256=digest, file=f"{name}.{digest[:DIGEST_DIGITS]}")
+
+
 def remove_unlisted_secrets(target: Path, manifest: BackupManifest) -> None:
-    """Remove files with secrets that the manifest does not list, such as those of an earlier backup without a master key."""
-    listed = {one.name for one in manifest.secret_files}
-    folders = [path for name in SECRET_FOLDERS for path in (target / name).rglob("*") if path.is_file()]
-    for path in [*(target / name for name in (*SECRET_FILES, *SECRET_STORES, SEALED_FILE)), *folders]:
-        if str(path.relative_to(target)) not in listed:
+    """Remove files with secrets that the manifest does not list: replaced ones, and those of interrupted runs."""
+    listed = {one.path for one in manifest.secret_files}
+    found = [path for name in (*SECRET_FILES, *SECRET_STORES, SEALED_FILE) for path in target.glob(f"{name}*")]
+    found += [path for name in SECRET_FOLDERS for path in (target / name).rglob("*")]
+    for path in found:
+        if path.is_file() and str(path.relative_to(target)) not in listed:
             path.unlink(missing_ok=True)
 
 
@@ -144,21 +150,22 @@ def read_secrets(
     for one in manifest.secret_files:
         if only_stores and one.name not in SECRET_STORES:
             continue
+        path = backup / one.path
         try:
-            text = (backup / one.name).read_bytes()
+            text = path.read_bytes()
         except OSError as error:
-            raise Misconfigured([f"backup: {backup / one.name} cannot be read: {error.strerror}"]) from None
+            raise Misconfigured([f"backup: {path} cannot be read: {error.strerror}"]) from None
         if sha256(text).hexdigest() != one.sha256:
-            raise Misconfigured([f"backup: {backup / one.name} was changed after the backup; use another copy"])
-        found |= _open_sealed(backup, text, manifest, keys) if one.name == SEALED_FILE else {one.name: text}
+            raise Misconfigured([f"backup: {path} was changed after the backup; use another copy"])
+        found |= _open_sealed(path, text, manifest, keys) if one.name == SEALED_FILE else {one.name: text}
     return found
 
 
-def _open_sealed(backup: Path, text: bytes, manifest: BackupManifest, keys: SealingKeys | None) -> SecretContents:
+def _open_sealed(path: Path, text: bytes, manifest: BackupManifest, keys: SealingKeys | None) -> SecretContents:
     if keys is None:
         raise Misconfigured(
             [
-                f"backup: the secrets in {backup / SEALED_FILE} are sealed; set master_key_file to the network's master key, "
+                f"backup: the secrets in {path} are sealed; set master_key_file to the network's master key, "
                 "or restore without them with --no-secrets"
             ]
         )
@@ -166,15 +173,28 @@ def _open_sealed(backup: Path, text: bytes, manifest: BackupManifest, keys: Seal
         opened = keys.unseal(text, CONTEXT, manifest.network)
         return msgspec.msgpack.decode(opened, type=SecretContents)
     except UnsealError as error:
-        raise Misconfigured([f"backup: {backup / SEALED_FILE} cannot be opened: {error}"]) from None
+        raise Misconfigured([f"backup: {path} cannot be opened: {error}"]) from None
 
 
 def write_private(path: Path, text: bytes) -> None:
-    """Write a file that only its owner can read, completely or not at all; folders are created."""
-    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    """Write a file that only its owner can read, durably, and completely or not at all; folders are created."""
+    _make_private_folder(path.parent)
     part = path.with_name(path.name + PART)
-    with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
+    try:
+        with os.fdopen(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600), "wb") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    except OSError:
+        part.unlink(missing_ok=True)  # frees the space that the attempt used
+        raise
     part.rename(path)
+    RealFiles().sync_directory(path.parent)
+
+
+def _make_private_folder(path: Path) -> None:
+    if path.is_dir():
+        return
+    _make_private_folder(path.parent)
+    path.mkdir(mode=0o700, exist_ok=True)
+    RealFiles().sync_directory(path.parent)

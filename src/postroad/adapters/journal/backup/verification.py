@@ -22,7 +22,7 @@ def verify_backup(path: Path, files: FileSystem | None = None) -> Iterator[Verif
     files = files or RealFiles()
     manifest = load_manifest(path, files)
     listed = [(f"{JOURNAL}/{one.name}", one.bytes, one.sha256, one.first) for one in manifest.segments]
-    listed += [(one.name, one.bytes, one.sha256, 0) for one in manifest.secret_files]
+    listed += [(one.path, one.bytes, one.sha256, 0) for one in manifest.secret_files]
     total, done = 2 * sum(length for _, length, _, _ in listed), 0
     for name, length, digest, first in listed:
         detail = _compare(files, path / name, length, digest)

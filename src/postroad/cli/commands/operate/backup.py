@@ -11,12 +11,13 @@ from pathlib import Path
 import click
 
 from postroad.adapters.journal.backup.secret_files import NONE, PLAIN, SEALED
-from postroad.adapters.journal.backup.status import Success, note_success
+from postroad.adapters.journal.backup.status import Success
 from postroad.adapters.journal.backup.verification import verify_backup
+from postroad.adapters.journal.postgres_connections import is_away
 from postroad.adapters.journal.segments import JournalDefect
 from postroad.adapters.system import SystemClock
 from postroad.bootstrap.backup_trial import BackupTrial, try_backup
-from postroad.bootstrap.backups import NetworkBackup, open_backup
+from postroad.bootstrap.backups import NetworkBackup, note_verification, open_backup
 from postroad.bootstrap.settings import Settings
 from postroad.bootstrap.stores import INDEX_FILE
 from postroad.cli.framework.command import command
@@ -25,7 +26,7 @@ from postroad.cli.framework.output import Output
 from postroad.cli.framework.server_process import run_until_signalled
 from postroad.cli.framework.settings import with_settings
 from postroad.core.identity.signed_head import head_text
-from postroad.errors import Unavailable
+from postroad.errors import Misconfigured, PostroadError, Unavailable
 
 LOOK_EVERY_S = 0.2
 NOTE_EVERY_S = 5.0  # how often a backup that is up to date says so
@@ -124,6 +125,7 @@ def follow(out: Output, folder: Path, secrets: str | None, settings: Settings) -
 
 
 async def _follow(out: Output, folder: Path, secrets: str, settings: Settings) -> None:
+    is_started = False
     while True:
         try:
             async with open_backup(settings, folder, clock=SystemClock(), secrets=secrets) as backing:
@@ -131,10 +133,15 @@ async def _follow(out: Output, folder: Path, secrets: str, settings: Settings) -
                 out.value({"folder": str(folder), "entries": manifest.entries, "head": head_text(*manifest.head)})
                 out.say(f"{manifest.entries} entries in {folder}; following (stop with Ctrl-C)")
                 _warn_of_plain_secrets(folder, manifest.secrets, len(manifest.secret_files))
+                is_started = True
                 await _extend_forever(backing)
         except Unavailable as error:
             out.error(error.code, error.detail)
-            await asyncio.sleep(TRY_AGAIN_S)
+        except Misconfigured as error:
+            if not (is_started and is_away(error)):  # the address is right: it was used before
+                raise
+            out.error("network.unavailable", str(error))
+        await asyncio.sleep(TRY_AGAIN_S)
 
 
 async def _extend_forever(backing: NetworkBackup) -> None:
@@ -145,7 +152,7 @@ async def _extend_forever(backing: NetworkBackup) -> None:
         now = time.monotonic()
         if changed or now - noted_at > NOTE_EVERY_S:
             noted_at = now
-            backing.note_success()
+            await backing.note_success()
 
 
 @command
@@ -174,9 +181,8 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
                 advance(found.done_bytes / max(1, found.total_bytes))
     trial = asyncio.run(_try(out, folder, settings)) if try_restore and not faults else None
     is_good = not faults and not (trial and trial.differences)
-    if is_good and settings.data.is_dir():
-        success = Success(at=SystemClock().now_us() / 1e6, entry=entries, folder=str(folder.resolve()))
-        note_success(settings.data, verify=success)
+    if is_good:
+        _note_verification(out, settings, entries, folder)
     out.value(
         {
             "folder": str(folder),
@@ -189,6 +195,14 @@ def verify(out: Output, folder: Path, try_restore: bool, settings: Settings) -> 
     _report(out, faults, entries, head_text(entries, head), trial)
     if not is_good:
         sys.exit(ExitCode.ERROR)
+
+
+def _note_verification(out: Output, settings: Settings, entries: int, folder: Path) -> None:
+    success = Success(at=SystemClock().now_us() / 1e6, entry=entries, folder=str(folder.resolve()))
+    try:
+        asyncio.run(note_verification(settings, success))
+    except (OSError, PostroadError) as error:
+        out.error("storage.failed", f"metrics, doctor and notifications show an earlier verification: {error}")
 
 
 async def _try(out: Output, folder: Path, settings: Settings) -> BackupTrial:
@@ -211,7 +225,9 @@ def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, t
     out.say(f"restored: {trial.entries} entries in the index, {trial.waiting} deliveries wait")
     for difference in trial.differences:
         out.say(f"{click.style('index', fg='red')}: {difference}")
-    if not trial.is_compared:
+    if trial.is_compared:
+        out.say(f"compared with the index of the network: {trial.compared}")
+    else:
         out.say("not compared with an index: there is none in the data folder of this machine")
 
 

@@ -13,7 +13,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.settings import with_settings
-from postroad.cli.input.message_options import parse_moment
+from postroad.cli.input.message_options import parse_moment, to_microseconds
 from postroad.errors import Misconfigured
 from postroad.flow.retention import find_retention_limit
 
@@ -33,7 +33,7 @@ def drop(out: Output, before: str, settings: Settings) -> None:
     the oldest of them, are kept. With the embedded journal the server must be stopped, and whole segments are
     dropped.
     """
-    dropped = asyncio.run(_drop_bodies(settings, int(parse_moment(before, past=True).timestamp() * 1_000_000)))
+    dropped = asyncio.run(_drop_bodies(settings, to_microseconds(parse_moment(before, past=True))))
     out.value(dropped)
     out.say(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in dropped.items()))
 

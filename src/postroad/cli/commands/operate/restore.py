@@ -22,7 +22,7 @@ from postroad.bootstrap.settings import Settings
 from postroad.cli.framework.command import command
 from postroad.cli.framework.output import Output
 from postroad.cli.framework.settings import gather_settings
-from postroad.cli.input.message_options import parse_moment
+from postroad.cli.input.message_options import parse_moment, to_microseconds
 from postroad.core.identity.signed_head import head_text
 from postroad.core.model.level import NEWEST, NetworkLevel, require_readable
 from postroad.errors import Misconfigured
@@ -113,7 +113,7 @@ def _find_cut(out: Output, contents: BackupContents, until: str | None) -> int:
     else:
         moment = parse_moment(until, past=True)
         with out.progress("looking for the time", None):
-            cut = contents.find_last_entry(int(moment.timestamp() * 1_000_000))
+            cut = contents.find_last_entry(to_microseconds(moment))
     if not 0 < cut <= entries:
         raise Misconfigured(
             [f"restore: {contents.path} has the entries 1 to {entries}, and --until {until} is outside"]

@@ -63,9 +63,7 @@ class Store:
     cursors: FollowerCursors  # of followers
     commits: CommitAnnouncements
     leads: Callable[[], Awaitable[bool]] = is_always_leader  # whether this node is the leader
-    require_ready: Callable[[], None] = lambda: (
-        None
-    )  # raises Unavailable while the journal is not writable or the index not updated
+    require_ready: Callable[[], None] = lambda: None  # raises Unavailable while journal or index do not work
     nodes: NodeRegistry
 
 

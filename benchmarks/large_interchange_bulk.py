@@ -39,7 +39,7 @@ def in_bulk(standard: str, size: int, folder: Path) -> tuple[int, int]:
 
 
 def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersPosition]:
-    """The batch as the lane and the fold leave it."""
+    """The batch as the bulk operation and the fold leave it."""
     aside, members = DocumentWriter(str(folder / "documents")), MembersWriter(str(folder / "members"))
     unsaid = {field.name: "" if field.type == pa.string() else 0 for field in COLUMNS}
     count = total = 0

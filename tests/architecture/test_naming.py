@@ -64,6 +64,11 @@ REPLACED = {
 }
 PERSONIFIED = frozenset({"tell", "tells", "told", "telling", "hear", "heard", "hearing", "say", "says", "said", "whom"})
 STORED = frozenset({"told", "say"})  # a field of resources in JSON; ``Output.say``
+# A word of a name that was replaced, where it may not be used (of paths in the package), and what to write.
+REPLACED_NAMES = {
+    "lane": ("", "slots, capacity or speed of pushes, operation of bulk work"),
+    "lanes": ("", "capacity"),
+}
 PROSE = ("*.md", "*.html", "*.py", "*.sql", "*.js")
 LINE_START = re.compile(r"\s*(?:#|--|//)?\s*")  # indentation and the mark of a comment
 
@@ -114,6 +119,30 @@ def test_limits_are_called_max(module: Module) -> None:
         node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     assert [name for name in assigned if name.isupper() and "MOST" in name.split("_")] == []
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """Return the names that a module defines or uses."""
+    fields = ("id", "name", "arg", "attr", "asname")
+    return {
+        found for node in ast.walk(tree) for field in fields if isinstance(found := getattr(node, field, None), str)
+    }
+
+
+def replaced_names(module: Module) -> list[str]:
+    path = module.name
+    replaced = {word for word, (folder, _) in REPLACED_NAMES.items() if path.startswith(folder)}
+    return sorted(name for name in identifiers(module.tree) if replaced & {*name.casefold().split("_")})
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_a_replaced_name_does_not_come_back(module: Module) -> None:
+    assert replaced_names(module) == [], f"write {REPLACED_NAMES}"
+
+
+def test_a_replaced_name_is_found_wherever_a_name_is_written() -> None:
+    source = "def a_lane(lanes): x.lane = lane_of(LANE=1)\nimport x as the_lane"
+    assert identifiers(ast.parse(source)) >= {"a_lane", "lanes", "lane", "lane_of", "LANE", "the_lane"}
 
 
 def called(node: ast.Call) -> str:

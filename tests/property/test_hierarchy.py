@@ -180,12 +180,12 @@ def answers(index: ModelIndex, strategy: Strategy) -> dict[tuple[str, str], list
 @pytest.mark.req("H2", "H3", "H4", "H5")
 @pytest.mark.parametrize("chunk", [2, sorted_chunks.CHUNK], ids=["tiny chunks", "usual chunks"])
 def test_any_changes_leave_a_model_that_answers_like_a_naive_one(chunk: int) -> None:
-    """With tiny chunks every lane is split and joined all the time."""
+    """With tiny chunks the list is split and joined all the time."""
     with mock.patch.object(sorted_chunks, "CHUNK", chunk):
         run_state_machine_as_test(Models, settings=settings(max_examples=100, stateful_step_count=25))
 
 
-# ---- lanes -----------------------------------------------------------------------------------------------------------
+# ---- sorted chunks -----------------------------------------------------------------------------------------------------
 
 NUMBERS = st.integers(0, 99)
 STEPS = st.one_of(
@@ -197,7 +197,7 @@ STEPS = st.one_of(
 
 
 @given(steps=st.lists(STEPS, max_size=150), chunk=st.integers(1, 6))
-def test_a_lane_is_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk: int) -> None:
+def test_sorted_chunks_are_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk: int) -> None:
     with mock.patch.object(sorted_chunks, "CHUNK", chunk):
         ours: sorted_chunks.SortedChunks[int] = sorted_chunks.SortedChunks()
         plain: dict[bytes, int] = {}

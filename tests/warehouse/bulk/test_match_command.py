@@ -81,8 +81,8 @@ def test_messages_for_others_can_be_left_out(archive: Path) -> None:
     assert {row["handle"] for row in for_all} - {row["handle"] for row in for_it} == {"h3", "h4", "h5"}
 
 
-def rows_of(archive: Path, lane: MatchOperation, directory: Directory) -> list[dict[str, Any]]:
-    batches = run_locally(list_pieces(str(archive)), lane, directory, ArchiveDefaults())
+def rows_of(archive: Path, operation: MatchOperation, directory: Directory) -> list[dict[str, Any]]:
+    batches = run_locally(list_pieces(str(archive)), operation, directory, ArchiveDefaults())
     return [row for batch in batches for row in batch.to_pylist()]
 
 

@@ -1,4 +1,4 @@
-"""The same messages through the server's exchange and through the lane that matches, on Spark: the same answers."""
+"""The same messages through the server's exchange and through the operation that matches, on Spark: the same answers."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def written_down(journal: str, exchange: str) -> list[Forwarded]:
 
 
 def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, Any]]:
-    lane = MatchOperation(exchange=exchange, sent_to_it=True, routings=routings())
-    run = BulkRun(lane=lane, pieces=list_pieces(journal), directory=read_directories(journal).latest())
+    operation = MatchOperation(exchange=exchange, sent_to_it=True, routings=routings())
+    run = BulkRun(operation=operation, pieces=list_pieces(journal), directory=read_directories(journal).latest())
     return [row.asDict() for row in result_frame(spark, run).collect()]
 
 

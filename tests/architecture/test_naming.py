@@ -69,6 +69,15 @@ REPLACED_NAMES = {
     "lane": ("", "slots, capacity or speed of pushes, operation of bulk work"),
     "lanes": ("", "capacity"),
 }
+# Participles and adjectives that do not end in -ed.
+IRREGULAR = frozenset({
+    "begun", "bound", "broken", "built", "chosen", "done", "drawn", "due", "fallen", "forgotten", "found", "given",
+    "gone", "held", "hidden", "kept", "known", "latest", "left", "lost", "made", "new", "old", "paid", "ready", "seen", "sent",
+    "shown", "sought", "spoken", "spent", "stale", "taken", "thrown", "undone", "whole", "written",
+})  # fmt: skip
+VERBS_IN_ED = frozenset({"embed", "feed", "need", "seed", "shed", "speed"})
+# Name a command or a report as users write it, or an error that is raised: ``raise malformed(…)``.
+NOT_VERBS = frozenset({"malformed", "ready", "started", "undelivered", "unsupported"})
 PROSE = ("*.md", "*.html", "*.py", "*.sql", "*.js")
 LINE_START = re.compile(r"\s*(?:#|--|//)?\s*")  # indentation and the mark of a comment
 
@@ -119,6 +128,40 @@ def test_limits_are_called_max(module: Module) -> None:
         node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     assert [name for name in assigned if name.isupper() and "MOST" in name.split("_")] == []
+
+
+def is_participle(name: str) -> bool:
+    return name in IRREGULAR or (name.endswith("ed") and "_" not in name and name not in VERBS_IN_ED)
+
+
+def find_participles(tree: ast.Module) -> list[str]:
+    """Return the public functions and methods, but for properties, that are named by a participle alone."""
+    scopes: list[ast.Module | ast.ClassDef] = [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]
+    return [
+        node.name
+        for scope in scopes
+        for node in scope.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and is_participle(node.name)
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+@pytest.mark.parametrize("module", [one for one in modules() if not one.name.startswith("testing/")], ids=module_ids)
+def test_functions_are_verbs(module: Module) -> None:
+    assert [name for name in find_participles(module.tree) if name not in NOT_VERBS] == []
+
+
+def test_a_participle_is_found_in_functions_and_methods() -> None:
+    source = """
+def opened(): ...
+def feed(): ...
+class Store:
+    async def seen(self): ...
+    @property
+    def kept(self): ...
+"""
+    assert find_participles(ast.parse(source)) == ["opened", "seen"]
 
 
 def identifiers(tree: ast.AST) -> set[str]:

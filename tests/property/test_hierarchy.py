@@ -163,17 +163,17 @@ class Models(RuleBasedStateMachine):
             return
         for strategy in ALL_WAYS:
             self.ask(strategy)
-        described = self.index.described()
+        described = self.index.describe()
         assert [node.tag for node in described.nodes] == [node.tag for node in self.naive.root.depth_first()]
         assert parse_model(write_model(described)) == described
         again = ModelIndex.of(described)
-        assert again.described() == described
+        assert again.describe() == described
         for strategy in ALL_WAYS:
             assert answers(again, strategy) == answers(self.index, strategy)
 
 
 def answers(index: ModelIndex, strategy: Strategy) -> dict[tuple[str, str], list[Attachment]]:
-    nodes = index.described().nodes
+    nodes = index.describe().nodes
     return {(node.tag, topic): index.who_receives(node.tag, topic, strategy) for node in nodes for topic in node.topics}
 
 

@@ -109,7 +109,7 @@ async def _post(there: SendPortScenario, number: int, chance: random.Random) -> 
 def test_an_archive_gives_the_bytes_that_the_batcher_gave(spark: SparkSession, tmp_path: Path, name: str) -> None:
     played = asyncio.run(play(POLICIES[name], tmp_path / "data", seed=len(name)))
     assert len(played.interchanges) > 3
-    directory = read_directories(played.journal).latest()
+    directory = read_directories(played.journal).find_latest()
     port, folder = find_named_send_port(PORT, directory), str(tmp_path / "out")
     operation = GatherOperation(port=port, folder=folder, sent_to_it=True)
     gather = BulkRun(operation=operation, pieces=list_pieces(played.journal), directory=directory)

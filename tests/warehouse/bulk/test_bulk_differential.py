@@ -80,7 +80,7 @@ def operation_rows(spark: SparkSession, archive: Path, data: Path) -> list[dict[
     run = BulkRun(
         operation=RouteOperation(),
         pieces=list_pieces(str(archive)),
-        directory=read_directories(str(data / "journal")).latest(),
+        directory=read_directories(str(data / "journal")).find_latest(),
         unsaid=ArchiveDefaults(at_us=NOW_US),
     )
     return [row.asDict(recursive=True) for row in result_frame(spark, run).collect()]

@@ -75,7 +75,7 @@ def test_an_archive_becomes_one_row_for_each_binding_that_says_yes(spark: SparkS
 
 
 def test_messages_for_others_can_be_left_out(archive: Path) -> None:
-    directory = read_directories(str(archive.parent / "data" / "journal")).latest()
+    directory = read_directories(str(archive.parent / "data" / "journal")).find_latest()
     for_all = rows_of(archive, MatchOperation(exchange=EXCHANGE), directory)
     for_it = rows_of(archive, MatchOperation(exchange=EXCHANGE, sent_to_it=True), directory)
     assert {row["handle"] for row in for_all} - {row["handle"] for row in for_it} == {"h3", "h4", "h5"}

@@ -112,7 +112,7 @@ def test_a_journal_is_translated_to_what_the_server_handed_out(
     spark: SparkSession, traffic: Traffic, format: Format
 ) -> None:
     archive = str(traffic.data / "journal")
-    directory = read_directories(archive).latest()
+    directory = read_directories(archive).find_latest()
     receiver = directory.service(f"House/{format.value}")
     assert receiver is not None
     run = BulkRun(operation=TranslateOperation(format=format), pieces=list_pieces(archive), directory=directory)

@@ -50,7 +50,7 @@ class ModelIndex:
             index.attach(attachment)
         return index
 
-    def described(self) -> Model:
+    def describe(self) -> Model:
         """Return the current model, depth first."""
         return Model(
             name=self.name,

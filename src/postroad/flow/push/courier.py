@@ -142,7 +142,7 @@ class Courier:
 
     def pause(self) -> PushPause | None:
         """Return the pause after failures of the receiver; None if there is none."""
-        opened, clock = self._places.opened(), self._network.clock
+        opened, clock = self._places.find_open_breaker(), self._network.clock
         if opened is None:
             return None
         left_s = max(0.0, opened.probe_at_s - clock.monotonic())
@@ -327,7 +327,7 @@ class Courier:
             is_first, self._has_succeeded = not self._has_succeeded, True
             has_closed = self._places.record_success(target, now)
             self._pace.record_success(now - begun)
-            self._failing.ended()
+            self._failing.end()
             if has_closed or is_first:
                 await self._resume()
             return made

@@ -53,7 +53,7 @@ async def _run(out: Output, settings: Settings) -> None:
 
             def listening(url: str) -> None:
                 leave_address(url)
-                notifier.ready()
+                notifier.report_ready()
                 _announce(out, settings, url, new=running.operator_key is not None)
                 if running.network.directory.level < NEWEST:
                     out.say(f"network level {running.network.directory.level} of {NEWEST}; see `postroad level show`")

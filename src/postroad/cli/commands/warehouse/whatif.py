@@ -108,7 +108,7 @@ def _whatif_question(
     from postroad.warehouse.whatif.journal_replay import WhatIfQuestion
 
     history = read_directories(journal)
-    today = history.latest()
+    today = history.find_latest()
     settings = gather_settings(None, data, ())
     return WhatIfQuestion(
         before=today,

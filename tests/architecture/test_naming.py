@@ -66,6 +66,7 @@ PERSONIFIED = frozenset({"tell", "tells", "told", "telling", "hear", "heard", "h
 STORED = frozenset({"told", "say"})  # a field of resources in JSON; ``Output.say``
 # A word of a name that was replaced, where it may not be used (of paths in the package), and what to write.
 REPLACED_NAMES = {
+    "facts": ("core/interchange/flat/layout.py", "options; facts are what was read of an interchange"),
     "lane": ("", "slots, capacity or speed of pushes, operation of bulk work"),
     "lanes": ("", "capacity"),
 }

@@ -63,7 +63,7 @@ REPLACED = {
     r"\b(AS2|asynchronous) receipts?\b|\bas2 receipt\b|\bsent no receipt\b": "MDN",
 }
 PERSONIFIED = frozenset({"tell", "tells", "told", "telling", "hear", "heard", "hearing", "say", "says", "said", "whom"})
-STORED = frozenset({"told", "say"})  # a field of resources in JSON; ``Output.say``
+STORED = frozenset({"told"})  # a field of resources in JSON
 # A word of a name that was replaced, where it may not be used (of paths in the package), and what to write.
 REPLACED_NAMES = {
     "facts": ("core/interchange/flat/layout.py", "options; facts are what was read of an interchange"),

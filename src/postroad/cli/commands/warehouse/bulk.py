@@ -138,7 +138,7 @@ def _first_numbers(given: tuple[str, ...]) -> dict[str, int]:
 
 def _report_batches(out: Output, counts: dict[str, Any], folder: str) -> None:
     out.value(counts | {"folder": folder})
-    out.say(f"{counts['rows']} rows; {counts['interchanges']} interchanges of {counts['bytes']} bytes")
+    out.print(f"{counts['rows']} rows; {counts['interchanges']} interchanges of {counts['bytes']} bytes")
     out.table(["BATCHES", "COUNT"], [[state, str(count)] for state, count in counts["states"].items()])
     print_errors(out, counts, folder)
 
@@ -208,7 +208,7 @@ def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it
     rows = [[one["binding"], one["queue"] or "", str(one["matches"]), str(one["errors"])] for one in bindings]
     out.table(["BINDING", "QUEUE", "MATCHES", "ERRORS"], rows[:MAX_SHOWN])
     if len(rows) > MAX_SHOWN:
-        out.say(f"… and more; --json shows up to {len(rows)}, the folder has all")
+        out.print(f"… and more; --json shows up to {len(rows)}, the folder has all")
     _report_rows(out, counts | {"bindings": bindings}, network.folder, "are matches")
 
 
@@ -239,7 +239,7 @@ def _run_operation(
 
 def _report_rows(out: Output, counts: dict[str, Any], folder: str, what: str) -> None:
     out.value(counts | {"folder": folder})
-    out.say(f"{counts['handled']} of {counts['rows']} rows {what}")
+    out.print(f"{counts['handled']} of {counts['rows']} rows {what}")
     print_errors(out, counts, folder)
 
 

@@ -315,3 +315,14 @@ async def test_a_members_organization_sends_no_notifications_of_the_network() ->
         await scenario.person("owner@network.example", "Network")
         refused = await scenario.refusal(ensure_notification_service(scenario.network))
         assert (refused.code, "has members" in refused.detail) == ("name.taken", True)
+
+
+async def test_failed_messages_of_a_members_service_with_the_networks_name_are_reported() -> None:
+    async with NotifiedScenario() as scenario:
+        await scenario.service("Network/Notifications")
+        await scenario.person("owner@network.example", "Network")
+        await scenario.subscribe()
+        await scenario.post("Network/Notifications", "Acme/Supply", "x")
+        await scenario.fail(await scenario.receive("Acme/Supply"))
+        await scenario.wait(20)
+        assert scenario.recorded.told() == [("dead-letter", 1)]

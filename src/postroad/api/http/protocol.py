@@ -194,12 +194,8 @@ class HttpConnection(asyncio.Protocol):
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        runs = tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))
-        for _, count, answer, statuses in runs:
-            self._front.count_unread_posts(count)
-            self.outbox.repeat(count, status_of(BUSY_CODE), answer, statuses)
-        if runs:
-            self._pending = self._pending[runs[-1].end :]
+        if end := self._gate.refuse_posts(self._pending, keep_bytes, self._heads, self.outbox):
+            self._pending = self._pending[end:]
         elif not keep_bytes:  # its body has not arrived
             self._refuse(Refused(BUSY_CODE, BUSY))
 

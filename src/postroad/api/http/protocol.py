@@ -187,7 +187,8 @@ class HttpConnection(asyncio.Protocol):
         """Refuse the oldest posts if too many wait; else stop reading, since one read in each turn costs less."""
         before = len(self._pending)
         self.refuse_posts(QUEUED_BYTES)
-        if len(self._pending) == before:  # also if none can be refused, such as a large one whose body has not arrived
+        # also if none can be refused, such as a large one whose body has not arrived, or the client does not read responses
+        if len(self._pending) == before or not self._writes.is_open:
             self._reads.shut()
 
     def refuse_posts(self, keep_bytes: int = 0) -> None:

@@ -242,7 +242,7 @@ def prepared(index: ModelIndex) -> ModelIndex:
 def show_changes(largest: ModelIndex) -> None:
     best = [least_of_changes(prepared(tree(size))) for size in SIZES[:-1]]
     best.append(least_of_changes(prepared(largest)))
-    print(f"\n{'a change, µs, in a tree of so many nodes':40}" + "".join(f"{size:12,}" for size in SIZES))
+    print(f"\n{'a change, µs, by the number of nodes':40}" + "".join(f"{size:12,}" for size in SIZES))
     for name in best[0]:
         print(f"{name:40}" + "".join(f"{of_size[name]:12.2f}" for of_size in best))
 

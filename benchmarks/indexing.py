@@ -3,7 +3,7 @@
     python -m benchmarks.indexing [--posts 100000] [--group 1000] [--services 50] [--rounds 3] [--index sqlite|postgres|memory]
 
 Every message has a handle and one recipient. First all are posted, then all leased, then all acknowledged ("post", "lease",
-"ack"); then others are posted, leased and acknowledged within one group ("prompt"). A lease or acknowledgement is of 100. Each
+"ack"); then others are posted, leased and acknowledged within one group ("prompt"). A lease or acknowledgment is of 100. Each
 round begins with an empty index; what is shown is the round that cost least, since others on the machine only ever add. For
 PostgreSQL the server's CPU time is added from /proc, so that figure needs Linux.
 """
@@ -28,7 +28,7 @@ from postroad.ports import Index, JournalHead
 from postroad.testing.random_journals.journals import make_plain_posts, to_records
 
 Seconds = Callable[[], float]
-PER_ENTRY = 100  # deliveries in one lease or acknowledgement
+PER_ENTRY = 100  # deliveries in one lease or acknowledgment
 
 
 class Cost(NamedTuple):
@@ -132,12 +132,12 @@ async def run(kind: str, posts: int, group: int, services: int, rounds: int) -> 
 
 async def one_round(kind: str, posts: int, group: int, services: int) -> dict[str, Cost]:
     groups = max(1, group // PER_ENTRY)
-    leases, acknowledgements = handed_out(posts, 1), acknowledged(posts, 1)
+    leases, acknowledgments = handed_out(posts, 1), acknowledged(posts, 1)
     phases: list[tuple[str, list[Entry], int]] = [
         ("post", list(make_plain_posts(posts, services=services)), group),
         ("lease", leases, groups),
-        ("ack", acknowledgements, groups),
-        ("prompt", prompt(posts, 1 + posts + len(leases) + len(acknowledgements), group, services), group + 2 * groups),
+        ("ack", acknowledgments, groups),
+        ("prompt", prompt(posts, 1 + posts + len(leases) + len(acknowledgments), group, services), group + 2 * groups),
     ]
     costs, seq = {}, 1
     async with opened(kind) as (index, elsewhere):
@@ -148,7 +148,7 @@ async def one_round(kind: str, posts: int, group: int, services: int) -> dict[st
 
 
 def prompt(count: int, first_seq: int, group: int, services: int) -> list[Entry]:
-    """Groups of messages, each group followed by its leases and acknowledgements."""
+    """Groups of messages, each group followed by its leases and acknowledgments."""
     entries: list[Entry] = []
     for _ in range(0, count, group):
         seq = first_seq + len(entries)

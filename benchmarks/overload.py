@@ -7,9 +7,9 @@ loop and pipelined, while a neighbour posts a tenth of the capacity, polls and a
 when the post was due. The exit code is 1 when a criterion is missed:
 
 - accepted posts per second at the highest level: at least 90 % of those at 1 ×
-- p99 of accepted posts: under 1 s; p99 of acknowledgements: under 200 ms
+- p99 of accepted posts: under 1 s; p99 of acknowledgments: under 200 ms
 - every refusal has a code and Retry-After
-- the neighbour loses nothing: no post, poll or acknowledgement of it is refused, and every message arrives
+- the neighbour loses nothing: no post, poll or acknowledgment of it is refused, and every message arrives
 - the server's memory at the highest level: at most a quarter and 32 MiB more than at 1 ×
 """
 
@@ -107,7 +107,7 @@ def find_missed(levels: Sequence[Level]) -> Iterator[str]:
         if level.flood.accepted_p99_us > MAX_POST_S * 1e6:
             yield f"{level.times:g} ×: p99 of accepted posts is {level.flood.accepted_p99_us / 1e3:.0f} ms"
         if level.neighbour.ack_p99_us > MAX_ACK_S * 1e6:
-            yield f"{level.times:g} ×: p99 of acknowledgements is {level.neighbour.ack_p99_us / 1e3:.0f} ms"
+            yield f"{level.times:g} ×: p99 of acknowledgments is {level.neighbour.ack_p99_us / 1e3:.0f} ms"
         if level.flood.without_retry_after or "" in level.flood.codes:
             yield f"{level.times:g} ×: refusals without Retry-After or code: {level.flood.without_retry_after}"
         if lost(level):

@@ -34,7 +34,7 @@ def test_a_disk_that_is_nearly_full_is_named_with_its_runbook(tmp_path: Path) ->
         assert find_firing(network.data) == ["PostroadDiskLow"]
         done = postroad("doctor", "--live", "--data", network.data, *QUICK)
     assert "PostroadDiskLow (page, sent after 10m): The journal's disk is nearly full" in done.stdout
-    assert "  docs/runbooks/PostroadDiskLow.md\n" in done.stdout
+    assert "  docs/runbooks/PostroadDiskLow.md\n1 alert would fire, 22 are quiet\n" in done.stdout
 
 
 @pytest.mark.req("O4")

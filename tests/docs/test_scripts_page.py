@@ -47,7 +47,7 @@ def example(section: str) -> Example:
     headers = re.search(r"<!-- headers: (.*) -->", text)
     (kind, content), (_, script), *results = FENCE.findall(text)
     assert headers is not None
-    result = made(*results[0]) if results else QueryVerdict(goes="goes on as it came" in text)
+    result = made(*results[0]) if results else QueryVerdict(goes="is forwarded unchanged" in text)
     return Example(title, json.loads(headers[1]), MEDIA_TYPES[kind], content, script, result)
 
 

@@ -153,6 +153,16 @@ def test_the_server_starts_with_these_settings_and_secrets(tmp_path: Path, postg
     address.write_text(postgres_database + "\n")  # the database of this test
     given = variables(secrets) | {"POSTROAD_METRICS_LISTEN": "127.0.0.1:0"}  # several tests run at a time
     with ServerProcess(tmp_path / "data", environment=given) as server:
-        command = [sys.executable, str(DEPLOY / "container" / "healthy.py")]
-        done = subprocess.run(command, env={"POSTROAD_PORT": str(server.port), "PATH": "/usr/bin:/bin"}, check=False)
-        assert done.returncode == 0
+        assert check_health(server, POSTROAD_ACCEPTANCE="shared") == 0
+
+
+def check_health(server: ServerProcess, **variables: str) -> int:
+    command = [sys.executable, str(DEPLOY / "container" / "healthy.py")]
+    given = {"POSTROAD_PORT": str(server.port), "PATH": "/usr/bin:/bin"} | variables
+    return subprocess.run(command, env=given, check=False).returncode
+
+
+def test_a_single_node_is_healthy_while_its_disk_is_nearly_full(tmp_path: Path) -> None:
+    """Swarm restarts an unhealthy container, and proxies stop sending it the acknowledgments that free space."""
+    with ServerProcess(tmp_path / "data", environment={"POSTROAD_LEAST_FREE_BYTES": str(1 << 62)}) as server:
+        assert (check_health(server), check_health(server, POSTROAD_ACCEPTANCE="shared")) == (0, 1)

@@ -12,6 +12,7 @@ import urllib.request
 from dataclasses import fields
 from pathlib import Path
 from typing import Any
+from urllib.error import HTTPError
 
 import jsonschema
 import pytest
@@ -138,7 +139,7 @@ def test_an_embedded_network_has_one_writer() -> None:
 def test_both_overlays_start_the_same_container() -> None:
     embedded, shared = container("embedded"), container("shared")
     differ = {name for name in embedded.keys() | shared.keys() if embedded.get(name) != shared.get(name)}
-    assert differ == {"env", "volumeMounts"}
+    assert differ == {"env", "volumeMounts", "readinessProbe"}
 
 
 def test_only_the_shared_overlay_reaches_a_database() -> None:
@@ -183,3 +184,14 @@ def test_a_server_as_the_overlay_starts_it_answers_every_probe(
             answer = urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}")
             assert (probe, answer.status) == (probe, 200)
     assert os.path.exists(tmp_path / "data" / "operator.key")
+
+
+def test_a_single_node_gets_requests_while_its_disk_is_nearly_full(tmp_path: Path) -> None:
+    """Only polls and acknowledgments free space, and no other node could take them."""
+    (tmp_path / "master_key").write_text("5e" * 32 + "\n")
+    full = {"POSTROAD_LEAST_FREE_BYTES": str(1 << 62), "POSTROAD_MASTER_KEY_FILE": str(tmp_path / "master_key")}
+    with ServerProcess(tmp_path / "data", environment=full) as server:
+        with pytest.raises(HTTPError, match="507"):
+            urllib.request.urlopen(f"http://127.0.0.1:{server.port}/readyz")
+        path = container("embedded")["readinessProbe"]["httpGet"]["path"]
+        assert urllib.request.urlopen(f"http://127.0.0.1:{server.port}{path}").status == 200

@@ -17,9 +17,8 @@ from postroad.flow.followers import CommitSignal, JournalFollower
 from postroad.ports import FollowerCursors, Journal, JournalBatch
 
 CURSORS_FOLDER = "followers"
-BATCH_BYTES = (
-    128 << 10
-)  # a journal in files is read and hashed on the event loop, which 1 MiB would block for up to 26 ms
+# a journal in files is read and hashed on the event loop, which 1 MiB would block for up to 26 ms
+BATCH_BYTES = 128 << 10
 LOOK_AGAIN_S = 5.0  # a node that becomes leader notices it without a commit
 
 

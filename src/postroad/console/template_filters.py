@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
@@ -27,6 +28,7 @@ ACCESSES = {
     "master-key.rotated": "rotated the master key",
     "certificate.conflict": "registered a certificate that another service uses",
 }
+CODE = re.compile(r"`([^`]+)`")
 UNITS = (("d", 86_400), ("h", 3_600), ("min", 60), ("s", 1))
 
 
@@ -100,6 +102,11 @@ def join_names(names: Sequence[str]) -> str:
     return ", ".join(names[:MAX_NAMED]) + more
 
 
+def mark_code(text: str) -> Markup:
+    """Show the names that a text has in backticks as code."""
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(text))))  # noqa: S704 - escaped before
+
+
 def allow_line_breaks(addresses: str) -> Markup:
     """Addresses of services that a narrow column may break behind the organization."""
     return Markup("/<wbr>").join(addresses.split("/"))
@@ -132,6 +139,7 @@ FILTERS: dict[str, Callable[[Any], str]] = {
     "looked_at": describe_access_target,
     "shortened": shorten_id,
     "few": join_names,
+    "code": mark_code,
     "breakable": allow_line_breaks,
     "state": shown_state,
 }

@@ -30,8 +30,8 @@ class NotificationStore(Protocol):
         """Return the document as it was saved last, or None."""
         ...
 
-    async def save(self, document: bytes) -> None:
-        """Replace the document, durably and as a whole."""
+    async def save(self, document: bytes, known: bytes) -> bool:
+        """Replace the ``known`` document (empty: none), durably and as a whole; False if another node has replaced it."""
         ...
 
     async def close(self) -> None: ...

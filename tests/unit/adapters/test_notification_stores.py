@@ -19,8 +19,14 @@ DOCUMENT = b'{"seq":7}' + bytes(range(256)) * 1_000
 
 async def check_contract(store: NotificationStore) -> None:
     assert await store.load() is None
-    await store.save(b"first")
-    await store.save(DOCUMENT)
+    assert await store.save(b"first", b"")
+    assert await store.save(DOCUMENT, b"first")
+    assert await store.load() == DOCUMENT
+
+
+async def check_that_the_newer_document_stays(store: NotificationStore) -> None:
+    assert not await store.save(b"late", b"")
+    assert not await store.save(b"late", b"first")
     assert await store.load() == DOCUMENT
 
 
@@ -35,14 +41,15 @@ async def test_a_file_is_durable_with_its_name(tmp_path: Path, monkeypatch: pyte
     """The folder is synced after the new file has its name, so a power cut does not bring the old one back."""
     file, synced = tmp_path / "notifications.json", []
     monkeypatch.setattr(RealFiles, "sync_directory", lambda files, path: synced.append((path, file.read_bytes())))
-    await FileNotificationStore(file).save(b"first")
-    await FileNotificationStore(file).save(DOCUMENT)
+    await FileNotificationStore(file).save(b"first", b"")
+    await FileNotificationStore(file).save(DOCUMENT, b"first")
     assert synced == [(tmp_path, b"first"), (tmp_path, DOCUMENT)]
 
 
 async def test_postgresql(postgres_database: str) -> None:
     store = await PostgresNotificationStore.open(postgres_database)
     await check_contract(store)
+    await check_that_the_newer_document_stays(store)
     await store.close()
     again = await PostgresNotificationStore.open(postgres_database)
     assert await again.load() == DOCUMENT
@@ -50,4 +57,6 @@ async def test_postgresql(postgres_database: str) -> None:
 
 
 async def test_memory() -> None:
-    await check_contract(MemoryNotificationStore())
+    store = MemoryNotificationStore()
+    await check_contract(store)
+    await check_that_the_newer_document_stays(store)

@@ -12,6 +12,7 @@ from postroad.console.template_filters import (
     describe_access_target,
     format_duration,
     format_size,
+    mark_code,
     shorten_id,
     shorten_reference,
     shorten_with_title,
@@ -29,6 +30,12 @@ def test_what_is_short_or_evil_stays_what_it_is() -> None:
     assert shorten_id("order-4711") == shorten_with_title("order-4711") == "order-4711"
     assert shorten_with_title("<b>") == "&lt;b&gt;"
     assert "<b>" not in shorten_with_title("<b>" * 9)
+
+
+def test_names_in_backticks_are_shown_as_code() -> None:
+    assert mark_code("Less than twice `least_free_bytes`, or <b> and `<i>`") == (
+        "Less than twice <code>least_free_bytes</code>, or &lt;b&gt; and <code>&lt;i&gt;</code>"
+    )
 
 
 def test_lengths_are_told_in_the_units_people_use() -> None:

@@ -122,7 +122,7 @@ def first_hand_outs(hand_outs: list[Row]) -> list[Row]:
 
 
 def _repeated(hand_outs: list[Row]) -> list[Row]:
-    """The leases among these, with their delivery, that a later one among these takes the place of."""
+    """Return the leases, with their delivery, that a later one of the same list replaces."""
     last: dict[int, int] = {}
     repeated: list[Row] = []
     for change in hand_outs:

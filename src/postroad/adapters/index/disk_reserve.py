@@ -14,7 +14,7 @@ from pathlib import Path
 RESERVE_BYTES = 16 << 20
 FOR_STARTING_BYTES = 8 << 20
 STEP_BYTES = 4 << 20
-LEAST_FREE_BYTES = 4 * RESERVE_BYTES  # where less is free, the reserve would only make the disk full earlier
+LEAST_FREE_BYTES = 4 * RESERVE_BYTES  # with less free space, the reserve would only fill the disk earlier
 SUFFIX = "-reserve"
 MODE = 0o640
 

@@ -1,7 +1,7 @@
-"""Keeps an index up to date with its journal inside this process, for indexes without a process of their own.
+"""Keeps an index up to date with its journal inside this process, for indexes without a separate process.
 
-The embedded SQLite index has a process of its own (``adapters.index.process``), because projecting next to a busy event loop
-would take its time; memory and PostgreSQL indexes are followed here.
+The embedded SQLite index has a separate process (``adapters.index.process``), because projecting beside a busy event loop
+would slow the loop down; memory and PostgreSQL indexes are followed here.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ log = logging.getLogger(__name__)
 
 GIVE_UP_S = 10.0
 LOOK_AGAIN_S = 0.5  # other nodes of a shared network write without telling us
-PATIENCE_S = 0.2  # entries that arrive meanwhile share a transaction and its round trips; no one is kept waiting for it
+PATIENCE_S = 0.2  # delay in which entries are collected for one transaction; no caller waits for it
 
 
 class LeadershipLost(Exception):
@@ -32,7 +32,7 @@ async def is_always_leader() -> bool:
 
 
 class FollowedIndex:
-    """``leads`` says whether this node keeps the index; of several nodes that share one, only one does."""
+    """``leads`` returns whether this node updates the index; of several nodes that share one, only one does."""
 
     def __init__(
         self,

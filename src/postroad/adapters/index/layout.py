@@ -1,4 +1,4 @@
-"""How projected rows are stored in a database, where that differs from the projection.
+"""Defines how projected rows are stored in a database, if this differs from the projection.
 
 Rule: nothing is lost; ``named_sql`` has an expression for each of these columns that returns the projected value, or
 ``headers`` fills it in. The cost of an index is what is written for every message. So services are stored as small
@@ -53,8 +53,8 @@ _OTHER_KEYS = {
 }
 
 KEYS: dict[str, tuple[str, ...]] = {table: _OTHER_KEYS.get(table, columns[:1]) for table, columns in TABLES.items()}
-ACTIVITY_BITS = 12  # a service is noted once in every span of 4096 entries in which it sent or was sent something
-SPAN_BITS = 14  # a key is remembered once in every span of 16 384 entries; its first use is the one that counts
+ACTIVITY_BITS = 12  # a service is recorded once per span of 4096 entries in which it sent or received a message
+SPAN_BITS = 14  # a key is recorded once per span of 16,384 entries; its first use counts
 
 
 class ServiceNumbers(dict[str, int]):
@@ -78,7 +78,7 @@ class ServiceNumbers(dict[str, int]):
 
 
 def to_stored_rows(name: str, rows: list[Row], numbers: ServiceNumbers) -> list[Row]:
-    """The rows as the statement of that name takes them."""
+    """Return the rows as parameters of the named statement."""
     lay_out = _LAYOUTS.get(name)
     return lay_out(rows, numbers) if lay_out else rows
 

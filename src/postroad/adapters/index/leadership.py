@@ -1,4 +1,4 @@
-"""Elects the node that keeps a shared index: the one that holds a lock, until its connection ends.
+"""Elects the node that updates a shared index: the one that holds a lock, until its connection ends.
 
 Rule: concurrent callers get the same answer. They take turns, because a connection refuses concurrent statements, and
 a node that mistook this for the loss of its lock would stop working for a while. A node that hangs or is unreachable
@@ -17,8 +17,8 @@ LOCK = 0x706F73746C656164  # "postlead"; not the lock under which tables are mig
 
 
 ANSWER_S = 10.0
-MAX_SILENCE = "60s"  # those of a node that lead ask every second
-SETTINGS = {  # seconds: a machine that is gone is noticed as soon as one that is silent
+MAX_SILENCE = "60s"  # a connection without queries ends after this time; a leader queries every second
+SETTINGS = {  # seconds: a lost machine is noticed as fast as a silent one
     "application_name": f"postroad leadership (reads level {NEWEST})",
     "tcp_keepalives_idle": "20",
     "tcp_keepalives_interval": "10",

@@ -37,7 +37,7 @@ class Migration(NamedTuple):
 
 @cache
 def migrations() -> tuple[Migration, ...]:
-    """Every migration there is, in order."""
+    """Return all migrations in order."""
     names = sorted(entry.name for entry in (resources.files("postroad.adapters.index") / "sql").iterdir())
     found = [(match, name) for name in names if (match := _FILE.match(name))]
     return tuple(Migration(int(match[1]), match[2], sql_text(name)) for match, name in found)

@@ -44,7 +44,7 @@ _VALUES = re.compile(r"VALUES \((.*)\) ON CONFLICT", re.DOTALL)
 
 
 def bulk_form(statement: str, types: list[str]) -> str:
-    """The statement over arrays: each ``$n`` becomes a column of the rows that the arrays make up."""
+    """Return the statement over arrays: each ``$n`` becomes a column of the rows in the arrays."""
     arrays = ", ".join(f"${place}::{kind}[]" for place, kind in enumerate(types, 1))
     names = ", ".join(f"p{place}" for place in range(1, len(types) + 1))
     rows = f"FROM unnest({arrays}) AS change ({names})"
@@ -103,7 +103,7 @@ MIGRATION_LOCK = 0x706F737469647820  # "postidx ": held while migrating; other l
 
 Row = tuple[Any, ...]
 
-# Tables and columns whose rows are new whenever the batch is, which is not so for keys and objects.
+# Tables and columns whose rows are new if the batch is new, unlike rows of keys and objects.
 _COPIED = {
     "insert_message": ("message", STORED_MESSAGE),
     "insert_delivery": ("delivery", STORED_DELIVERY),
@@ -119,7 +119,7 @@ _ROW_BY_ROW = {"save_object", "save_reference", "save_batch"}  # the same one ma
 
 
 class PostgresIndex:
-    """An ``Index`` over a pool of connections; while the database is away, every question ends in Unavailable."""
+    """An ``Index`` over a pool of connections; while the database is unavailable, every query raises Unavailable."""
 
     def __init__(self, connections: ConnectionPool) -> None:
         self._connections = connections

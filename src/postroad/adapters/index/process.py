@@ -33,7 +33,7 @@ from postroad.errors import Misconfigured, Unavailable
 
 WAIT_TIMEOUT_S = 10.0
 STOP_TIMEOUT_S = 30.0
-MAX_SILENCE_S = 120.0  # after a question; a batch takes a second, on a bad day some more
+MAX_SILENCE_S = 120.0  # after a request; a batch usually takes a second
 FIRST_BACK_OFF_S = 0.1
 LONGEST_BACK_OFF_S = 10.0
 EXIT_NOT_STARTED = 71  # EX_OSERR
@@ -58,7 +58,7 @@ class IndexProcess:
         self._position = 0  # the last entry that the index is known to have
         self._wanted = 0  # the last entry that the journal is known to have
         self._asked = b""  # the byte under way, if any
-        self._is_at_work = False  # it has spoken; before that it may migrate an index, for however long that takes
+        self._is_at_work = False  # it has reported its position; before that, a migration can take any time
         self._silence: asyncio.TimerHandle | None = None
         self._missed_beats = 0
         self._rebuilds = 0
@@ -109,7 +109,7 @@ class IndexProcess:
         self._raise_faults()
 
     def notify(self, seq: int) -> None:
-        """Announces that the journal now ends with this entry. Cheap; call it after every group."""
+        """Announce that the journal now ends with this entry. Cheap; call it after every group."""
         self._wanted = max(self._wanted, seq)
         if not self._asked:
             self._ask(NOTIFY_NOW if self._waiting else NOTIFY_LATER)
@@ -193,7 +193,7 @@ class IndexProcess:
             )
             self._complete_at, self._vain_rebuilds = None, 0
         if self._position < self._wanted and not self._faults:
-            # Without progress there is no hurry either: the process would only say the same again, and again.
+            # Without progress, wait: the process would only report the same position repeatedly.
             self._ask(NOTIFY_NOW if self._waiting and progressed else NOTIFY_LATER)
         self._wake()
 
@@ -278,7 +278,9 @@ class IndexProcess:
             if self._process.stdout is not None:
                 async for line in self._process.stdout:
                     self._missed_beats = 0
-                    if line == HEARTBEAT or rebuilds != self._rebuilds:  # what it says of a file that is given up
+                    if (
+                        line == HEARTBEAT or rebuilds != self._rebuilds
+                    ):  # alive, or a report about a file that was replaced
                         continue
                     with contextlib.suppress(msgspec.DecodeError):  # a line cut off by the process's end
                         self._handle_announcement(read_announcement(line))

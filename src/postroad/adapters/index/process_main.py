@@ -44,7 +44,7 @@ NOTIFY_NOW = b"!"
 EXIT_MISCONFIGURED = 78
 EXIT_TROUBLE = 75  # EX_TEMPFAIL
 EXIT_DAMAGED = 76
-EXIT_RESERVE_USED = 74  # there is some room again: start another process
+EXIT_RESERVE_USED = 74  # disk space was freed: start another process
 HEARTBEAT = b"\n"
 HEARTBEAT_S = 1.0
 IDLE_S = 5.0  # without news, until the write-ahead log is copied to the database file
@@ -53,7 +53,7 @@ DISK_ERRORS = (apsw.FullError, apsw.IOError, apsw.BusyError, apsw.ReadOnlyError,
 
 
 class Announcement(msgspec.Struct, omit_defaults=True):
-    """One line to the server: how far the index is, or why it cannot go on."""
+    """One line to the server: the position of the index, or the reason why it cannot continue."""
 
     seq: int = 0
     faults: tuple[str, ...] = ()
@@ -127,7 +127,7 @@ async def keep_up(journal_path: Path, index_path: Path) -> None:
 
 
 def check_index(path: Path, *, was_open: bool) -> None:
-    """Read the whole index once: a small one at every start, a larger one after an unclean stop only and beside the work."""
+    """Read the whole index once: a small one at every start, a larger one only after an unclean stop, in the background."""
     if _size(path) <= CHECKED_AT_ONCE_BYTES:
         check_file(path)
     elif was_open:
@@ -173,7 +173,7 @@ def main() -> int:
     except Misconfigured as misconfigured:
         announce(Announcement(faults=misconfigured.faults))
         return EXIT_MISCONFIGURED
-    except BrokenPipeError:  # the server died while it was being told; the next one starts a process of its own
+    except BrokenPipeError:  # the server died during the report; the next server starts its own process
         return 0
     except DISK_ERRORS as trouble:  # it may pass: the server starts another one in a moment
         if use_reserve(chosen.index, is_starting=chosen.starting):

@@ -132,7 +132,7 @@ class _Opened(NamedTuple):
 
 
 class SqliteReader:
-    """Answers queries from threads of its own, each with a read-only connection that is opened when first needed."""
+    """Runs queries in its own threads, each with a read-only connection that is opened on first use."""
 
     def __init__(self, path: Path, threads: int = READERS, keeper: IndexOwner | None = None) -> None:
         self._path = path
@@ -166,7 +166,7 @@ class SqliteReader:
             rows = await asked(self._threads, self._answer, sql, parameters)
         except UnusableIndex as error:
             raise self._keeper.rebuild(error) from error
-        if rebuilds != self._keeper.rebuilds:  # this may be the answer of an index that was not complete yet
+        if rebuilds != self._keeper.rebuilds:  # the result may be from an index that was not complete yet
             return await self._run(sql, parameters)
         return rows
 
@@ -207,7 +207,7 @@ class SqliteReader:
 
 
 class SqliteIndex(SqliteReader):
-    """Both in one process, as the ``Index`` port wants it: for tools, tests and rebuilding."""
+    """Writer and reader in one process, as an ``Index``: for tools, tests and rebuilding."""
 
     def __init__(self, path: Path, threads: int = READERS) -> None:
         self._writer = SqliteWriter(path)

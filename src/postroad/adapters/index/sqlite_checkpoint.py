@@ -1,4 +1,4 @@
-"""Checkpoints of a SQLite index, and the note that tells at the next start whether its write-ahead log is whole.
+"""Checkpoints of a SQLite index, and a record that shows at the next start whether its write-ahead log is complete.
 
 SQLite reads a write-ahead log up to its first damaged frame and ignores the rest. That is right for frames that exist only in the
 log: the index is then some entries behind. It is wrong for frames that a checkpoint has copied to the database file already: old
@@ -23,7 +23,7 @@ from typing import NamedTuple
 
 import apsw
 
-PAGES = 4_000  # of the log between two checkpoints: fewer copies of the pages that every batch changes
+PAGES = 4_000  # pages of log between two checkpoints; more means fewer copies of pages that every batch changes
 NOTE_SUFFIX = "-checkpoint"
 MODE = 0o640
 
@@ -65,10 +65,10 @@ class Checkpoints:
         self._note = os.open(path.with_name(path.name + NOTE_SUFFIX), os.O_RDWR | os.O_CREAT, MODE)
         if not os.fstat(self._note).st_size:
             with suppress(OSError):
-                _write_note(self._note, NOTHING_COPIED)  # takes its disk block now
+                _write_note(self._note, NOTHING_COPIED)  # allocates its disk block now
         self._frame_bytes = _FRAME_HEADER_BYTES + int(connection.pragma("page_size"))
         self._frames = 0  # in the log
-        self._copied = 0  # of them, those that the last checkpoint had to copy
+        self._copied = 0  # number of these that the last checkpoint had to copy
         self._salts = b""
         self._written: list[CommittedFrames] = []
         connection.set_wal_hook(self._committed)
@@ -127,7 +127,7 @@ class Checkpoints:
 
 
 def lost_frames(path: Path, connection: apsw.Connection) -> str:
-    """What is missing of the log that the last checkpoint copied; empty when nothing is. Call before anything is written."""
+    """Return a text about the frames that are missing of the last checkpoint's log; empty if none. Call before any write."""
     noted = path.with_name(path.name + NOTE_SUFFIX)
     content = noted.read_bytes() if noted.exists() else b""
     if not content or not path.stat().st_size:

@@ -48,7 +48,7 @@ def verifies_checksums(connection: apsw.Connection) -> bool:
 
 
 def is_damage(error: apsw.Error) -> bool:
-    """Whether the error says that the file does not contain what was written to it."""
+    """Return True if the error means that the file does not contain what was written to it."""
     if isinstance(error, apsw.IOError):
         code = getattr(error, "extendedresult", 0)
         return code in (apsw.SQLITE_IOERR_DATA, apsw.SQLITE_IOERR_CORRUPTFS)
@@ -72,7 +72,7 @@ def _load() -> None:
 
 OLDEST_SQLITE = (3, 51, 3)  # before it, resetting the write-ahead log could corrupt the database
 BUSY_TIMEOUT_MS = 10_000
-MODE = 0o640  # like the journal's files: headers of messages are in it; its log takes after it
+MODE = 0o640  # like the journal's files, because it contains message headers; its log gets the same mode
 
 
 class UnusableIndex(Misconfigured):
@@ -84,9 +84,9 @@ class OutdatedIndex(Misconfigured):
 
 
 def open_writer(path: Path) -> apsw.Connection:
-    """The one connection that changes the index; brings its schema up to date."""
+    """Open the only connection that changes the index, and update its schema."""
     refuse_old_sqlite(apsw.sqlite_lib_version())
-    with suppress(OSError):  # SQLite will say it
+    with suppress(OSError):  # SQLite reports it
         os.close(os.open(path, os.O_RDWR | os.O_CREAT, MODE))
     with _opened(path, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE) as connection:
         is_new = not path.stat().st_size
@@ -109,7 +109,7 @@ def open_writer(path: Path) -> apsw.Connection:
 
 
 def open_reader(path: Path) -> apsw.Connection:
-    """A connection for queries only; several may be open beside the writer, in any process."""
+    """Open a connection for queries only; several may be open beside the writer, in any process."""
     refuse_old_sqlite(apsw.sqlite_lib_version())
     with _opened(path, apsw.SQLITE_OPEN_READONLY) as connection:
         connection.pragma("query_only", 1)
@@ -170,7 +170,7 @@ def check_file(path: Path) -> None:
 
 
 def remove_index(path: Path) -> None:
-    """Remove an index that is to be rebuilt, whatever state it is in; no one may write it."""
+    """Remove an index that is to be rebuilt, in any state; it must not have a writer."""
     for suffix in ("", "-wal", "-shm", NOTE_SUFFIX):
         path.with_name(path.name + suffix).unlink(missing_ok=True)
 

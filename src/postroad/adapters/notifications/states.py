@@ -18,7 +18,7 @@ SQL = load_named_statements(PACKAGE, "states.sql")
 
 
 class FileNotificationStore:
-    """One file, which is replaced as a whole."""
+    """One file of one node, which is replaced as a whole."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
@@ -29,8 +29,9 @@ class FileNotificationStore:
         except FileNotFoundError:
             return None
 
-    async def save(self, document: bytes) -> None:
+    async def save(self, document: bytes, known: bytes) -> bool:
         await asyncio.to_thread(self._replace, document)
+        return True
 
     def _replace(self, document: bytes) -> None:
         self._file.parent.mkdir(parents=True, exist_ok=True, mode=0o750)
@@ -68,8 +69,8 @@ class PostgresNotificationStore:
         rows = await self._connections.fetch(SQL["load"])
         return bytes(rows[0][0]) if rows else None
 
-    async def save(self, document: bytes) -> None:
-        await self._connections.fetch(SQL["save"], document)
+    async def save(self, document: bytes, known: bytes) -> bool:
+        return bool(await self._connections.fetch(SQL["save"], document, known))
 
     async def close(self) -> None:
         await self._connections.close()
@@ -84,8 +85,11 @@ class MemoryNotificationStore:
     async def load(self) -> bytes | None:
         return self._document
 
-    async def save(self, document: bytes) -> None:
+    async def save(self, document: bytes, known: bytes) -> bool:
+        if (self._document or b"") != known:
+            return False
         self._document = document
+        return True
 
     async def close(self) -> None:
         """Does nothing; the document is freed with the object."""

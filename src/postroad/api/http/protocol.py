@@ -185,20 +185,18 @@ class HttpConnection(asyncio.Protocol):
 
     def _note_waiting(self) -> None:
         """Refuse the oldest posts if too many wait; else stop reading, since one read in each turn costs less."""
-        if len(self._pending) <= 2 * QUEUED_BYTES:
-            self._reads.shut()
+        before = len(self._pending)
         self.refuse_posts(QUEUED_BYTES)
+        # also if none can be refused, such as a large one whose body has not arrived, or the client does not read responses
+        if len(self._pending) == before or not self._writes.is_open:
+            self._reads.shut()
 
     def refuse_posts(self, keep_bytes: int = 0) -> None:
         """Refuse the complete posts at the head of the input, oldest first, until at most ``keep_bytes`` are left."""
         if keep_bytes and len(self._pending) <= 2 * keep_bytes:
             return
-        runs = tuple(self._gate.skip_posts(self._pending, keep_bytes, self._heads))
-        for _, count, answer, statuses in runs:
-            self._front.count_unread_posts(count)
-            self.outbox.repeat(count, status_of(BUSY_CODE), answer, statuses)
-        if runs:
-            self._pending = self._pending[runs[-1].end :]
+        if end := self._gate.refuse_posts(self._pending, keep_bytes, self._heads, self.outbox):
+            self._pending = self._pending[end:]
         elif not keep_bytes:  # its body has not arrived
             self._refuse(Refused(BUSY_CODE, BUSY))
 

@@ -13,6 +13,7 @@ from typing import NamedTuple, Protocol
 from postroad.api.http.fast_calls import RepeatedHead
 from postroad.api.http.front import Front
 from postroad.api.http.head import END, HeadMemory, RequestHead, head_end
+from postroad.api.http.outbox import Outbox
 from postroad.api.http.proxy import ClientOrigin
 from postroad.api.http.request import FastReply, FastRequest, FastRoute, IsPost, ProblemBody, is_always_post
 from postroad.core.metrics.instruments import Counter
@@ -148,6 +149,14 @@ class RequestGate:
         if self.waits_for_turn:
             self.waits_for_turn = False
             self._front.posts.leave(self)
+
+    def refuse_posts(self, pending: bytes, keep_bytes: int, heads: HeadMemory, outbox: Outbox) -> int:
+        """Refuse what ``skip_posts`` finds with network.busy; return where the last of these posts ends."""
+        runs = tuple(self.skip_posts(pending, keep_bytes, heads))
+        for run in runs:
+            self._front.count_unread_posts(run.posts)
+            outbox.repeat(run.posts, status_of(BUSY_CODE), run.answer, run.statuses)
+        return runs[-1].end if runs else 0
 
     def skip_posts(self, pending: bytes, keep_bytes: int, heads: HeadMemory) -> Iterator[SkippedPosts]:
         """Skip complete posts at the head of the input until at most ``keep_bytes`` are left."""

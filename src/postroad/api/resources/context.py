@@ -47,7 +47,7 @@ class ApiContext:
     reader: BodyReader | None = None  # of large bodies
     warehouse_folder: Path = Path()  # of the finished tables
     has_console: bool = False  # whether people have pages to log in to
-    require_ready: Callable[[], None] = lambda: None  # raises Unavailable while the index is not kept up
+    require_ready: Callable[[], None] = lambda: None  # raises Unavailable while journal or index do not work
     nodes: NodeRegistry
 
 

@@ -22,7 +22,7 @@ from postroad.flow.administration import dead_letters as dealing
 from postroad.flow.administration import dead_letters as reading
 
 STEP = 50  # letters dealt with by one request
-SAMPLE = 10  # letters that a preview looks at
+SAMPLE = 10  # maximum letters that a preview reads
 MAX_LISTED = 5  # refusals that are reported in words
 NUMBERS = ("total", "done", "refused", "after", "upto")
 TEMPLATES = {"resend": "dead_letters_resend.html", "drop": "dead_letters_drop.html"}

@@ -78,7 +78,7 @@ def list_first_steps(caller: Caller, directory: Directory, *, has_messages: bool
     ]
 
 
-MAX_LETTERS = 1_000  # looked at to count them
+MAX_LETTERS = 1_000  # maximum that are read to count them
 LATEST = 8
 MAX_SHOWN = 10
 

@@ -20,7 +20,7 @@ from postroad.core.identity import api_key
 from postroad.errors import Refused, Unavailable
 from postroad.flow.administration.services import list_owned_services
 
-AGAIN_MS = 3_000  # after which a browser that lost us comes back
+AGAIN_MS = 3_000  # delay after which a browser reconnects
 
 
 async def live(request: Request) -> Response:
@@ -60,7 +60,7 @@ async def _events(request: Request, watch: LiveWatch) -> AsyncGenerator[bytes, N
                 yield one
     except Refused as refusal:
         yield format_event("ended", refusal.detail)
-    except Unavailable:  # the browser comes back by itself, and goes on where it was
+    except Unavailable:  # the browser reconnects, and continues from its last event
         return
 
 

@@ -128,7 +128,7 @@ async def check(request: Request) -> Response:
     form = await read_form(request)
     faults: list[DocumentError] = []
     try:
-        if name := form.get("name", "").strip():  # while it is empty, no one has typed it yet
+        if name := form.get("name", "").strip():  # empty: not entered yet
             check_party_name(name, "The service's")
     except Refused as refusal:
         faults += refusal_errors(refusal)

@@ -1,4 +1,4 @@
-"""The tariff pages for operators: current tariffs, and all billing settings as text that is applied whole.
+"""The tariff pages for operators: current tariffs, and all billing settings as text that is applied completely.
 
 Rule: the text is handled like a configuration file: changes are shown first, and applied in one entry or not at all.
 """

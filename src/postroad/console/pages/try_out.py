@@ -42,7 +42,7 @@ USUAL = {"format": Format.MIME.value, "kind": trial_messages.DOCUMENT, "count": 
 
 
 class ImportedForm(NamedTuple):
-    """How values of another page's form are taken over by the test page."""
+    """Defines how the test page imports values from another page's form."""
 
     mark: str  # a field that only that form has
     entry_in: Callable[[Form], dict[str, Any]]
@@ -74,7 +74,7 @@ async def run_trial(request: Request) -> Response:
     except InvalidForm as faulty:
         return _trials_page(request, what, form, faulty.faults)
     except Refused as refusal:
-        # What is not there is a slip in what was written; the rest of it must not be lost.
+        # A missing object is a mistake in the input; the rest of the input must not be lost.
         missing = [DocumentError("", refusal.detail)] if refusal.code == "not-found" else []
         return _trials_page(request, what, form, missing or refusal_errors(refusal))
     return _trials_page(request, what, form, result=result)

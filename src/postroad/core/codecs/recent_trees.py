@@ -1,8 +1,8 @@
 """Cache of documents parsed recently, so that the next reader need not parse them again.
 
 The rules that route a message and the bindings of its exchange read it within milliseconds of each other, so one parse
-serves both. Rules: trees are never changed; large trees are not cached. The tree of a small document is used only by
-the thread that parsed it; larger trees are shared by all threads.
+serves both. Rules: trees are never changed; documents above ``LARGEST`` are not cached. The tree of a document up to
+``SMALL`` is used only by the thread that parsed it; trees of larger documents are shared by all threads.
 """
 
 from __future__ import annotations

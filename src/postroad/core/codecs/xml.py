@@ -5,8 +5,8 @@ parsing. Depth, elements and attributes are limited, and proved by counting byte
 caches of documents is freed with them (``xml_names``). ``parse`` builds a tree; ``new_scanner`` returns the expat
 parser with which the SOAP codec reads an envelope and finds byte positions in it.
 
-A usual document is read once, by libxml2, which refuses by itself what is not well-formed or too deep. One that
-begins unusually, of which libxml2 complains, or whose counts prove nothing, is scanned by expat too.
+A usual document is read once, by libxml2, which itself refuses documents that are malformed or too deep. A document that
+begins unusually, about which libxml2 complains, or whose counts do not prove the limits, is also scanned by expat.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _BEGINNING = re.compile(
     rb"""(?:<\?xml\ version=["']1\.0["'](?:\ encoding=["'](?:UTF|utf)-8["'])?(?:\ standalone=["'](?:yes|no)["'])?\ ?\?>)?"""
     rb"""\s*<[A-Za-z_]""",
     re.VERBOSE,
-)  # of a document whose root comes first: no document type can follow
+)  # matches a document that starts with its root, so that no document type can follow
 _LIBXML2_DEPTH = 256  # which it refuses to pass by itself
 _FEW_NAMESPACES = 16
 _ATTRIBUTE_BYTES = 5  # at least: a space and a=""
@@ -89,7 +89,7 @@ def _transcoded(body: bytes, codec: str) -> bytes:
     declared = _ENCODING.match(text[:200].encode("ascii", "replace")) if codec.startswith("utf-16") else None
     if declared and declared.group(1).decode().lower() not in _UTF_16:
         raise malformed("the XML is in UTF-16 but declares another encoding", "line 1")
-    declaration = _DECLARATION.match(text)  # never looked for further on, where that could take time without end
+    declaration = _DECLARATION.match(text)  # only at the start: a search could take very long
     text = text[declaration.end() :] if declaration else text
     return text.encode("utf-8", "surrogatepass")  # what is no character at all is refused by the parser
 
@@ -170,14 +170,14 @@ def check_well_formed(utf8: bytes, limits: WireLimits = DEFAULT_LIMITS) -> None:
 
 
 class _Enough(Exception):
-    """Ends a look at a document."""
+    """Raised when enough of a document has been read."""
 
 
 def first_elements(beginning: bytes, most: int) -> list[str]:
-    """The names of the first elements of a document of which only the beginning need be there, ``most`` of them at most.
+    """Return the names of at most ``most`` first elements of a document, of which only the beginning is needed.
 
-    For telling documents apart, so a document type is passed over and nothing is refused: the list ends where the beginning
-    does, or where it cannot be read. It ends at an entity's declaration too, since nothing here is ever expanded.
+    Used to recognise documents, so a document type is skipped and nothing is refused: the list ends where the given bytes
+    end or cannot be parsed. It also ends at an entity declaration, because entities are never expanded.
     """
     names: list[str] = []
 
@@ -253,7 +253,7 @@ def _parsed(body: bytes, limits: WireLimits, build: _Build) -> Tree:
     except etree.XMLSyntaxError as fault:
         check_well_formed(utf8, limits)
         raise malformed(f"the XML is not well-formed: {fault.msg}", f"line {fault.lineno}") from None
-    # lxml takes a document with an undeclared prefix for well-formed if something harmless is complained of after that.
+    # lxml accepts a document with an undeclared prefix if a harmless complaint follows.
     if not scanned and (complained or not _is_narrow(root, utf8, limits)):
         check_well_formed(utf8, limits)
     return root
@@ -321,7 +321,7 @@ def _wider_than(attributes: int) -> etree.XPath:
 
 
 def compile_finder(path: str) -> Callable[[Tree], Any]:
-    """Finds elements, or the values of attributes, at an XPath that is ours and starts from the element it is given."""
+    """Compile a trusted XPath to a function that returns the elements or attribute values found from an element."""
     return etree.XPath(path, smart_strings=False)
 
 

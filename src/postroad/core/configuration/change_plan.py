@@ -53,7 +53,7 @@ class ObjectStep:
 class ConfigurationPlan:
     steps: tuple[ObjectStep, ...] = ()
     faults: tuple[DocumentError, ...] = ()
-    warnings: tuple[DocumentError, ...] = ()  # they do not prevent the plan from being applied
+    warnings: tuple[DocumentError, ...] = ()  # may be right later or on another node, so the plan can be applied
 
     @property
     def version(self) -> str:

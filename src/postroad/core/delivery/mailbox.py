@@ -268,7 +268,7 @@ class Mailbox:
                 yield number
 
     def _set_aside(self, early: bool) -> list[int]:
-        """Yield the numbers that are offered again, in order; ``early`` includes those that wait for a push retry."""
+        """Return the numbers that are offered again, in order; ``early`` includes those that wait for a push retry."""
         return sorted({*self._again, *self._put_off} if early else set(self._again))
 
     def _first(self) -> int:

@@ -31,10 +31,10 @@ class ModelIndex:
         self._strategies: dict[str, Strategy] = {}
         self._places: dict[str, bytes] = {}  # attachments at nodes: id → key
         self._attached: SortedChunks[Attachment] = SortedChunks()  # the same, depth first
-        self._beside: dict[str, Attachment] = {}  # attachments beside the tree, by id
+        self._beside: dict[str, Attachment] = {}  # attachments outside the tree, by id
         self._arrivals = 0
         self._sources: dict[str, dict[str, None]] = {}  # service → ids under which it produces
-        self._by_service: dict[str, dict[str, None]] | None = None  # all ids; kept once someone asks for it
+        self._by_service: dict[str, dict[str, None]] | None = None  # all ids; built on first use
 
     @classmethod
     def of(cls, model: Model) -> ModelIndex:
@@ -86,7 +86,7 @@ class ModelIndex:
         return _described(self._tree.find(tag))
 
     def attachments(self) -> Iterator[Attachment]:
-        """All of them: those at nodes depth first, then those beside the tree by topic; always producers first."""
+        """Yield all attachments: at nodes depth first, then outside the tree by topic; always producers first."""
         yield from self._attached.between()
         yield from sorted(self._beside.values(), key=lambda one: (one.topics, GROUPS[one.side]))
 
@@ -98,7 +98,7 @@ class ModelIndex:
         return self._attached.between(keys.beneath(self._tree.find(tag).key))
 
     def attachments_of(self, service: str) -> list[Attachment]:
-        """Those of one service; sorted by service when someone first asks, and kept so from then on."""
+        """Return the attachments of one service; the list by service is built on first use, and then kept up to date."""
         if self._by_service is None:
             self._by_service = {}
             for one in self.attachments():
@@ -106,7 +106,7 @@ class ModelIndex:
         return [self.attachment(id) for id in self._by_service.get(service, ())]
 
     def place_of(self, id: str) -> bytes:
-        """Return the key of an attachment at a node; empty for one beside the tree."""
+        """Return the key of an attachment at a node; empty for one outside the tree."""
         return self._places.get(id, b"")
 
     def attached_onwards(self, place: bytes) -> Iterator[Attachment]:
@@ -114,7 +114,7 @@ class ModelIndex:
         return self._attached.iter_skipping((place, keys.END), lambda key: None)
 
     def beside(self, after: str = "") -> list[Attachment]:
-        """The attachments beside the tree, by ID, after this one."""
+        """Return the attachments outside the tree with larger IDs than this one, sorted by ID."""
         return [self._beside[id] for id in sorted(self._beside) if id > after]
 
     def is_attached(self, id: str) -> bool:
@@ -149,7 +149,7 @@ class ModelIndex:
         return self._reached(node, topic, strategy)
 
     def who_receives(self, tag: str, topic: str, strategy: Strategy | None = None) -> list[Attachment]:
-        """The receivers of a message published at a node, even if nothing there produces the topic yet."""
+        """Return the receivers of a message published at a node, even if the node has no producer of the topic yet."""
         node = self._tree.find(tag)
         if topic not in node.topics:
             raise model_checks.topic_not_there(topic, tag, node.topics)
@@ -194,7 +194,7 @@ class ModelIndex:
             table.settle(node, moved, old_key, region)
 
     def set_topics(self, tag: str, topics: tuple[str, ...]) -> None:
-        """Those attached to the node as a whole follow its topics."""
+        """Replace the topics of a node; attachments to all its topics follow."""
         node = self._tree.find(tag)
         model_checks.check_topics(topics)
         here = self.attachments_at(tag)

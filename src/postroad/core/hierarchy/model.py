@@ -20,7 +20,9 @@ class Side(StrEnum):
 class Way(StrEnum):
     """Where a message goes from the node of its producer."""
 
-    DESCENDANTS = "descendants"  # the node and all below it, except below a nearer producer; depth first
+    DESCENDANTS = (
+        "descendants"  # the node and all below it, except a nearer producer's node and all below that; depth first
+    )
     ANCESTORS = "ancestors"  # the node and all above it, the nearest first
     SIBLINGS = "siblings"  # the siblings, without their descendants
     NEAREST = "nearest"  # the first node with a consumer: itself, or else the next one upwards

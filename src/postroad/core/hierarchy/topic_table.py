@@ -1,7 +1,7 @@
 """The routing table of one topic: which consumers receive from which producers, computed in advance.
 
-A region is a node that produces the topic, with all its consumers: those below it that are below no nearer producer.
-Consumers under no producer at all make up the outermost region, which is that of producers beside the tree.
+A region is a node that produces the topic, with all its consumers: those at or below it without a nearer producer.
+Consumers without a producer at or above their node are the outermost region, which is that of producers outside the tree.
 
 Rule: every consumer at a node is in exactly one region, that of the nearest producer at its node or above.
 """
@@ -31,10 +31,8 @@ class TopicTable:
     def __init__(self) -> None:
         self._outermost = TopicRegion(SortedChunks())
         self._by_node: dict[TreeNode, TopicRegion] = {}
-        self._peers: SortedChunks[Attachment] | None = (
-            None  # all consumers at nodes, by parent; kept once someone asks for it
-        )
-        self.beside: dict[str, Attachment] = {}  # consumers beside the tree, by id
+        self._peers: SortedChunks[Attachment] | None = None  # all consumers at nodes, by parent; built on first use
+        self.beside: dict[str, Attachment] = {}  # consumers outside the tree, by id
 
     @property
     def is_empty(self) -> bool:
@@ -44,7 +42,7 @@ class TopicTable:
     # ---- questions ---------------------------------------------------------------------------------------------------
 
     def region_of(self, node: TreeNode | None) -> TopicRegion:
-        """That of the nearest producer, at the node or above."""
+        """Return the region of the nearest producer at the node or above."""
         if self._by_node:
             while node:
                 if region := self._by_node.get(node):
@@ -53,7 +51,7 @@ class TopicTable:
         return self._outermost
 
     def shadowing(self, node: TreeNode | None) -> list[tuple[TreeNode, TopicRegion]]:
-        """Return the nodes below this one, or below the top, whose own producers shadow it."""
+        """Return the nodes below this one, or below the top, whose own producers shadow it, without those below another one."""
         stretch = keys.beneath(node.key) if node else keys.EVERYTHING
         below = [place for place in self._by_node if place is not node and stretch[0] <= place.key < stretch[1]]
         found: list[tuple[TreeNode, TopicRegion]] = []
@@ -63,7 +61,7 @@ class TopicTable:
         return found
 
     def upwards(self, node: TreeNode) -> Iterator[tuple[TreeNode, list[Attachment]]]:
-        """The nodes from here to the root, each with its consumers."""
+        """Yield the nodes from here to the root, each with its consumers."""
         path = list(node.upwards())
         regions, region = [], self._outermost
         for above in reversed(path):
@@ -73,7 +71,7 @@ class TopicTable:
             yield above, region.heard_by.between(keys.at(above.key))
 
     def at_peers_of(self, node: TreeNode) -> list[Attachment]:
-        """Consumers at the nodes beside this one, in the order of those nodes."""
+        """Return the consumers at the siblings of this node, in the order of the siblings."""
         if node.parent is None:
             return []
         begin, end = keys.at(node.parent.key)
@@ -155,7 +153,7 @@ class TopicTable:
     # ---- peers -------------------------------------------------------------------------------------------------------
 
     def _by_parent(self) -> SortedChunks[Attachment]:
-        """All consumers at nodes below the root; sorted when someone first asks for siblings, and kept from then on."""
+        """Return all consumers at nodes below the root, by parent; built on first use, and then kept up to date."""
         if self._peers is None:
             regions = (self._outermost, *self._by_node.values())
             places = (item for region in regions for item in region.heard_by.items())

@@ -181,10 +181,10 @@ _DRAWN = frozenset(("interchange", "group"))  # drawn numbers, which identify on
 _OF_ITS_PARTS = {
     PartnerStatus.PARTLY: PartnerStatus.ACCEPTED,
     PartnerStatus.NOTED: PartnerStatus.ACCEPTED,
-}  # without a named part, it accepts the whole
+}  # documents that are not named themselves are accepted
 
 
-# A status without identifiers is not matched: these names are not unique.
+# The identifier that a status of each scope must have; without it, it could apply to any document and is not matched.
 _NAMED: dict[StatusScope, Callable[[ReportedStatus], str]] = {
     StatusScope.INTERCHANGE: lambda one: one.interchange,
     StatusScope.GROUP: lambda one: one.group,
@@ -270,9 +270,9 @@ _WORST_FIRST = (
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class BatchStatus:
-    verdict: PartnerStatus  # statuses of the batch
-    reasons: tuple[str, ...]  # statuses of the whole batch
-    members: tuple[AnsweredMember, ...]  # documents with another status
+    verdict: PartnerStatus  # status of the whole batch
+    reasons: tuple[str, ...]  # reasons that all documents share
+    members: tuple[AnsweredMember, ...]  # messages with another status or other reasons
 
 
 def summarize_statuses(became: Sequence[DocumentStatus], filed: Sequence[DocumentPosition]) -> BatchStatus:
@@ -296,7 +296,7 @@ def summarize_statuses(became: Sequence[DocumentStatus], filed: Sequence[Documen
 
 
 def _whole(verdicts: Collection[PartnerStatus], is_all: bool) -> tuple[PartnerStatus, PartnerStatus]:
-    """Return the status of the batch, and the status of documents that are not named."""
+    """Return the status of the batch, and the status of its messages that are not listed separately."""
     if not is_all or (PartnerStatus.RECEIVED in verdicts and PartnerStatus.REJECTED not in verdicts):
         return PartnerStatus.RECEIVED, PartnerStatus.RECEIVED
     if len(verdicts) == 1:

@@ -37,7 +37,7 @@ def take_only(found: Iterator[Split], code: str) -> Split:
 class Repair:
     """The errors, by code, that a standard can repair."""
 
-    harmless: Container[str] = ()  # no bytes have to be changed
+    harmless: Container[str] = ()  # codes of errors that a repair only records: no bytes change, and nothing is guessed
     provable: tuple[str, ...] = ()  # redundant values, of which one must be right
     right_member: Callable[[Member, Split], Member] | None = None  # rewrites an incorrect member
 

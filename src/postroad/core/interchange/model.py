@@ -113,7 +113,7 @@ class Numbers(Protocol):
 class Placed:
     """Where a document was placed, by the identifiers that an acknowledgment will use."""
 
-    position: int  # number of its member
+    position: int  # index of its member, from 0
     interchange: str  # control number of the interchange: ISA13, UNB 0020, FHS-11
     group: str = ""  # of its group: GS06, UNG 0048, BHS-11
     kind: str = ""  # ST01, UNH 0065, MSH-9 …

@@ -39,7 +39,7 @@ from postroad.errors import Refused
 
 PARTS = "application/vnd.postroad.parts+json"
 PREFIX = "ce."
-UNTYPED = "postroad.message"  # the type of an event whose message has no topic
+UNTYPED = "postroad.message"  # type of an event for a message without a topic
 PLACE = "CloudEvents"
 TRACE_CONTEXT = frozenset({TRACEPARENT, TRACESTATE})
 TEXTS = ("source", "subject", "time", "dataschema")
@@ -184,7 +184,7 @@ def _value(entry: Property) -> Attribute:
 
 
 def _is_plain(parts: Sequence[Part]) -> bool:
-    """Whether the event's data are the document itself: there is one, and its type can be named."""
+    """Return True if the event's data is the document itself: there is only one, and its type can be named."""
     if len(parts) != 1 or parts[0].attachment:
         return False
     kind = parts[0].content_type

@@ -29,7 +29,7 @@ def _named(part: Part) -> str:
 
 
 def headers_lost(part: Part, format: str, carried: Container[str] = ()) -> Iterator[str]:
-    """Headers for which a format has no place; those of the names that are ``carried``, in lower case, it has."""
+    """Yield a sentence for each header that the format cannot represent; ``carried``: lower-case names that it can."""
     for name, _ in part.headers:
         if name.lower() not in carried:
             yield f"{_named(part)}: {name} cannot be represented in {format}"
@@ -46,7 +46,7 @@ def id_lost(part: Part, format: str) -> Iterator[str]:
 
 
 def spelling_lost(part: Part) -> Iterator[str]:
-    """Return ids and types that a header cannot contain unchanged."""
+    """Yield a sentence for an id or type that a header cannot contain unchanged."""
     if encode_id(part.id) != part.id:
         yield f"{_named(part)}: its ID is encoded, since it has characters that headers do not allow"
     if to_one_line(part.content_type) != part.content_type:
@@ -54,7 +54,7 @@ def spelling_lost(part: Part) -> Iterator[str]:
 
 
 def type_lost(part: Part, format: str, meant: Container[str] = XML_TYPES) -> Iterator[str]:
-    """Return the type of a document in an envelope, if it says more than that the document is XML."""
+    """Yield a sentence for the type of a document in an envelope, if it is more specific than XML."""
     if media_type_of(part.content_type) not in meant or not _is_bare(part.content_type):
         yield f"{_named(part)}: its type {to_one_line(part.content_type)[:80]} cannot be represented in {format}"
 
@@ -68,14 +68,14 @@ def _is_bare(content_type: str) -> bool:
 
 
 def places_lost(parts: Sequence[Part], format: str) -> Iterator[str]:
-    """For a format with one document and attachments: return documents and attachments that change roles."""
+    """Yield a sentence for each part that changes its role, in formats with one document and attachments."""
     for number, part in enumerate(parts):
         if part.attachment != (number > 0):
             yield f"{_named(part)}: that it is {_kind(part)} cannot be represented in {format}"
 
 
 def disposition_lost(parts: Iterable[Part], format: str) -> Iterator[str]:
-    """For a format whose disposition marks attachments: return parts with a different disposition."""
+    """Yield a sentence for each part with another disposition, for formats in which the disposition marks attachments."""
     for part in parts:
         if reads_as_attachment(part) != part.attachment:
             yield f"{_named(part)}: that it is {_kind(part)} cannot be represented in {format} beside its Content-Disposition"
@@ -86,18 +86,18 @@ def _kind(part: Part) -> str:
 
 
 def list_location_header(part: Part) -> tuple[str, ...]:
-    """The header that goes with an id that is a URI, for formats in which that URI is written."""
+    """Return the name of the location header if the part's id is a URI, for formats that write this URI."""
     return (LOCATION.lower(),) if is_located(part) and is_uri(part.id) else ()
 
 
 def action_lost(wrapper: Wrapper, format: str) -> Iterator[str]:
-    """Return the SOAP action, for formats without one."""
+    """Yield a sentence for a SOAP action, in formats without one."""
     if said := wrapper.action.strip('" '):
         yield f"the SOAPAction {said[:80]} cannot be represented in {format}"
 
 
 def wrapping_lost(wrapper: Wrapper) -> Iterator[str]:
-    """Return headers of several parts as a whole, which survive only in the original wrapper."""
+    """Yield a sentence for each header of the multipart as a whole; only the original wrapper preserves these."""
     fields = wrapper.header_block().headers()
     declared = next((value for name, value in fields if name.lower() == "content-type"), wrapper.media_type)
     kind = media_type_of(declared)

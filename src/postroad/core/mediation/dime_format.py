@@ -49,8 +49,8 @@ from postroad.core.mediation.wrapper import Slot, Wrapper, cut_wire, mark_of
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
-URI_TYPE = "X-Dime-Type"  # what a record's type was, where that was a URI
-OF_A_URI = "text/xml"  # the media type that stands for it
+URI_TYPE = "X-Dime-Type"  # the original type of a record, if it was a URI
+OF_A_URI = "text/xml"  # the media type that replaces a URI type
 PLACE = "DIME"
 
 
@@ -167,7 +167,7 @@ def _lost(part: Part, number: int, *, is_root: bool) -> Iterator[str]:
     more = _more(part, number, is_root=is_root)
     carried = [name.lower() for name, _ in more] if fits(more) else []
     if number > 1 and any(name.lower() == DISPOSITION.lower() and text == ATTACHMENT for name, text in part.headers):
-        carried.append(DISPOSITION.lower())  # its place says that
+        carried.append(DISPOSITION.lower())  # implied by the position of the record
     yield from headers_lost(part, PLACE, (*_elsewhere(part, is_root=is_root), *carried))
     if EXPIRES.lower() not in carried:
         yield from expiry_lost(part, PLACE)
@@ -182,7 +182,7 @@ def _elsewhere(part: Part, *, is_root: bool) -> tuple[str, ...]:
 
 
 def _more(part: Part, number: int, *, is_root: bool) -> tuple[tuple[str, str], ...]:
-    """What goes in the options of a record."""
+    """Return the headers for the options of a record."""
     elsewhere = _elsewhere(part, is_root=is_root)
     headers = [(name, value.strip()) for name, value in part.headers if name.lower() not in elsewhere]
     headers = [one for one in headers if _agrees(*one, number)]
@@ -208,7 +208,7 @@ def _record(part: Part, number: int) -> DimeRecord:
 
 
 def _uri_type(part: Part) -> str:
-    """The URI that was the type of the part, unless someone has given it another one since."""
+    """Return the URI that was the type of the part; empty if it has another type now."""
     if part.content_type != OF_A_URI:
         return ""
     return next((value for name, value in part.headers if name.lower() == URI_TYPE.lower()), "")

@@ -30,7 +30,7 @@ from postroad.errors import Refused
 
 SOAP_12, RELATED = "application/soap+xml", "multipart/related"
 XML_TYPES = ("text/xml", XML, SOAP_12)
-UNDECLARED = ("", OCTETS)  # types that tell nothing
+UNDECLARED = ("", OCTETS)  # types that do not identify a format
 DECLARED = {DIME: Format.DIME, SOAP_12: Format.SOAP, STRUCTURED: Format.CLOUDEVENTS}
 AGREEING = {
     Format.DIME: (DIME, *UNDECLARED),
@@ -122,7 +122,7 @@ def _multipart(body: bytes, declared: str, limits: WireLimits) -> DetectedFormat
 
 
 class _Claims(Struct):
-    """The members of a JSON object that make it an event."""
+    """The members of a JSON object that identify it as an event."""
 
     specversion: str
     id: str

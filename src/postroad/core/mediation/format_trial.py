@@ -21,7 +21,7 @@ from postroad.core.model.formats import OWN, Format
 from postroad.core.model.message import Message
 
 SEED = b"tried"
-_POSTED = {"to", "documents"}  # what tells a post from a document
+_POSTED = {"to", "documents"}  # members that distinguish a post from a document
 _FIELDS = msgspec.json.Decoder(dict[str, msgspec.Raw])
 
 
@@ -53,7 +53,7 @@ def read_any_message(content_type: str, body: bytes, limits: WireLimits = DEFAUL
 
 
 def _is_ours(body: bytes) -> bool:
-    """Whether it looks like a post; all else is a document, or a message of others."""
+    """Return True if the body looks like a post; everything else is a document, or a message in an external format."""
     unmarked = body.removeprefix(UTF_8_MARK)
     if unmarked.lstrip()[:1] == b"<":
         return NAMESPACE.encode() in unmarked
@@ -64,7 +64,7 @@ def _is_ours(body: bytes) -> bool:
 
 
 def convert_message(read: DecodedTrial, format: Format, now_us: int) -> ConvertedMessage:
-    """The message as a service would get it that wants this format."""
+    """Return the message as a service with this format would receive it."""
     message = read.message
     if format in OWN:
         codec = FORMS[format]

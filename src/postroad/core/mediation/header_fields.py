@@ -35,7 +35,7 @@ from postroad.core.model.message import (
 )
 
 PREFIX = "postroad-"
-OF_A_PART = "postroad-expires"  # said of a single document, not to the network
+OF_A_PART = "postroad-expires"  # a field of a single document, not of the message
 ONCE = frozenset(
     ("from", "type", "topic", "handle", "possible-duplicate", "reference", "expiration", "routing", "status")
 )

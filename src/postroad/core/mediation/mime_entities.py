@@ -71,13 +71,13 @@ def is_attached(entity: Entity) -> bool:
 def part_of(
     headers: Headers, data: Buffer, place: str, limits: WireLimits, *, attachment: bool = False, usual: str = TEXT
 ) -> Part:
-    """The part with these headers and this content; ``place`` is the id, and ``usual`` the type, of one that names none."""
+    """Return the part with these headers and this content; ``place`` is its default id, and ``usual`` its default type."""
     said = _gathered(headers)
     content_id, location, content_type, expires, disposition = (
         said.get(name.lower(), ("", ""))[1] for name in ("Content-ID", LOCATION, "Content-Type", EXPIRES, DISPOSITION)
     )
     if attachment and disposition.lower() == ATTACHMENT:
-        del said[DISPOSITION.lower()]  # says no more than that it is one
+        del said[DISPOSITION.lower()]  # redundant: the part is marked as an attachment
     return Part(
         id=read_line(bare_id(content_id) or location or place, "id", limits),
         content_type=read_line(content_type or usual, "type", limits),
@@ -143,13 +143,13 @@ def disposition_of(part: Part) -> str | None:
 
 
 def reads_as_attachment(part: Part) -> bool:
-    """Return True if a reader of its headers takes the part for an attachment."""
+    """Return True if a reader of its headers treats the part as an attachment."""
     said = disposition_of(part)
     return part.attachment if said is None else said == ATTACHMENT
 
 
 def numbers_of(parts: Sequence[Part]) -> list[int | None]:
-    """The places of the parts of a message; None where their headers make a reader order them again."""
+    """Return the position numbers of the parts of a message; None for all if a reader would reorder them by their headers."""
     keeps_order = all(reads_as_attachment(part) == part.attachment for part in parts)
     return [index + 1 if keeps_order else None for index in range(len(parts))]
 

@@ -62,7 +62,7 @@ def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS, format: Format 
 
 
 def _message(body: bytes, limits: WireLimits, format: Format) -> DecodedMessage:
-    """An entity with its header block and the empty line behind it, all in the body."""
+    """Decode an entity whose header block and empty line are in the body."""
     entity = read_entity(body, limits)
     taken = decode_entity(entity, limits, format)
     if taken.wrapper is None:
@@ -71,12 +71,12 @@ def _message(body: bytes, limits: WireLimits, format: Format) -> DecodedMessage:
 
 
 def decode_entity(entity: Entity, limits: WireLimits = DEFAULT_LIMITS, format: Format = Format.MIME) -> DecodedMessage:
-    """Decode an entity that has a header block of its own."""
+    """Decode an entity that has its own header block."""
     content_type = entity.content_type or OCTETS
     if media_type_of(content_type).startswith("multipart/"):
         taken = _several(bytes(entity.body), content_type, format, limits)
         return replace(taken, wrapper=replace(taken.wrapper, head=entity.head)) if taken.wrapper is not None else taken
-    usual = TEXT if entity.head else OCTETS  # no one said anything of what came without a header
+    usual = TEXT if entity.head else OCTETS  # without a header block, nothing is known of the content
     part = part_of(entity.headers(), entity.data(limits), "1", limits, usual=usual)
     pieces = cut_wire(bytes(entity.body), stretches([part], [entity.transfer_encoding])) or (b"",)
     wrapper = Wrapper(format, content_type, pieces, mark_of([part]), head=entity.head)
@@ -115,7 +115,7 @@ def _stands_alone(parts: Sequence[Part]) -> bool:
 
 
 def _as_came(message: OutgoingMessage, wrapper: Wrapper, format: Format) -> EncodedMessage | None:
-    """Return the entity with its original bytes; None if it had a header block of its own that does not fit."""
+    """Return the entity with its original bytes; None if it had its own header block that does not fit."""
     body = wrapper.fill(message.parts)
     if format is not Format.AS2 and media_type_of(wrapper.media_type) == MESSAGE:
         return EncodedMessage(media_type=MESSAGE, body=[wrapper.head, *body])
@@ -126,7 +126,7 @@ def _as_came(message: OutgoingMessage, wrapper: Wrapper, format: Format) -> Enco
         head = _BARE_LF.sub(b"\r\n", entity.head)  # the lines of a header end so wherever it is signed
         return EncodedMessage(media_type=entity.content_type or OCTETS, body=body, head=head)
     if format is Format.AS2 or not media_type_of(wrapper.media_type).startswith("multipart/"):
-        return None  # a header that was cut off; or one document, which is given without its transfer encoding
+        return None  # its header was removed, or it is a single document, which is delivered without transfer encoding
     headers = tuple([(name, value) for name, value in entity.headers() if name.lower() in OF_CONTENT])
     dropped = tuple(whole_lost(entity.headers(), OF_CONTENT))
     return EncodedMessage(media_type=wrapper.media_type, body=body, headers=headers, dropped=dropped)
@@ -166,7 +166,7 @@ def _multipart(message: OutgoingMessage) -> EncodedMessage:
 
 
 def _multipart_type(message: OutgoingMessage) -> str:
-    """Parts that belonged together stay so, unless the first would be taken for the root of SOAP with attachments."""
+    """Return multipart/related for parts that arrived related, unless the first would be read as a SOAP root; else mixed."""
     came = message.wrapper
     is_related = (
         came is not None and came.format in (Format.DIME, Format.SWA) and version_of(message.parts[0].data) is None

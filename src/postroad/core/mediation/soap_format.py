@@ -25,7 +25,7 @@ from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
 TYPES = ("text/xml", "application/soap+xml")
-# Parameters that hold the type of an envelope, with an action of its own.
+# Parameters that contain the type of an envelope, including its action.
 _DESCRIBED_IN = ("type", "start-info", "startinfo")
 _VISIBLE = "".join(map(chr, range(0x20, 0x7F)))
 

@@ -23,7 +23,7 @@ STRIP, KEEP = "strip", "keep"
 
 
 def without_soap_part(message: OutgoingMessage, soap_body: str = STRIP) -> tuple[OutgoingMessage, tuple[str, ...]]:
-    """The message without its SOAP part, where it has one and something else; and what was dropped, a sentence each."""
+    """Return the message without its SOAP part, if it also has other parts, and one sentence for each dropped item."""
     if len(message.parts) < 2 or message.parts[0].attachment or not _came_as_soap(message):
         return message, ()
     first = message.parts[0]

@@ -46,11 +46,11 @@ class DecodedRoot(NamedTuple):
     """The contents of an envelope at the root of a message."""
 
     documents: tuple[Part, ...]
-    header: Message | None = None  # what it says to the network
-    envelope: bytes = b""  # in UTF-8, without the network's own block, where it is a wrapper around a document
-    is_as_came: bool = True  # the same envelope may be given again: nothing in it is meant for the network alone
-    holds_together: bool = False  # it says only that the parts beside it belong together
-    untouched_from: int = 0  # where in the document the stretch begins that stands in the envelope too
+    header: Message | None = None  # the network header in the envelope
+    envelope: bytes = b""  # in UTF-8, without the network's own block, if it is a wrapper around a document
+    is_as_came: bool = True  # the envelope can be delivered unchanged: it has no block that is only for the network
+    holds_together: bool = False  # its only content is that the other parts belong together
+    untouched_from: int = 0  # position from which the document equals the bytes of the envelope
 
     @property
     def pieces(self) -> Pieces:
@@ -63,7 +63,7 @@ class DecodedRoot(NamedTuple):
 
 
 class RootEnvelope(NamedTuple):
-    """An envelope to be given as the root of a message."""
+    """An envelope that is the root of an encoded message."""
 
     version: SoapCodec
     data: bytes
@@ -152,5 +152,5 @@ def wrap_parts(parts: Sequence[Part] = ()) -> bytes:
 
 
 def root_lost(part: Part, format: str) -> Iterator[str]:
-    """The type of a part that is given in an envelope, or as one."""
+    """Yield a sentence if the type of a part is lost, because the part is encoded in an envelope or as one."""
     return type_lost(part, format, SOAP_TYPES if version_of(part.data) else XML_TYPES)

@@ -32,10 +32,10 @@ from postroad.core.mediation.wrapper import Pieces, Wrapper, cut_wire, mark_of, 
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
-ROOT_ID = "root@postroad"  # where the document has no id of its own
+ROOT_ID = "root@postroad"  # Content-ID of the root if the document has no id
 INCLUDES = b"http://www.w3.org/2004/08/xop/include"
 PLACE = "SOAP with attachments"
-_STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that can stand in a parameter
+_STARTING = re.compile(r"[!#-\[\]-~]+")  # ids that are allowed in a parameter
 
 
 def decode_wire(wire: Wire, limits: WireLimits = DEFAULT_LIMITS) -> DecodedMessage:
@@ -73,7 +73,9 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
         headers = (("SOAPAction", wrapper.action),) if wrapper.action else ()
         return EncodedMessage(media_type=wrapper.media_type, body=wrapper.fill(message.parts), headers=headers)
     envelope = find_own_envelope(message)
-    if envelope is None and message.in_wrapper(Format.DIME) is None:  # a record becomes a part, whatever is in it
+    if (
+        envelope is None and message.in_wrapper(Format.DIME) is None
+    ):  # every DIME record becomes a part, even if it is an envelope
         envelope = make_envelope(message)
     if envelope is None:
         envelope = RootEnvelope(SOAP11, wrap_parts())
@@ -84,7 +86,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
 
 
 def _beside(envelope: RootEnvelope) -> Part:
-    """A root that has all parts beside it."""
+    """Return the root part for an envelope without a document; all documents are further parts."""
     return Part(id=ROOT_ID, content_type=envelope.media_type, data=envelope.data)
 
 
@@ -119,7 +121,7 @@ def _written(
 
 
 def _described(envelope: RootEnvelope, action: str) -> str:
-    """The type of an envelope as XOP names it beside its own."""
+    """Return the value of the parameter in which XOP names the type of the envelope."""
     return media_type_of(envelope.media_type) + action_parameter(envelope.version, action)
 
 

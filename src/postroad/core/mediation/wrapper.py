@@ -18,13 +18,13 @@ from postroad.core.codecs.mime import Entity, encode_content, read_entity
 from postroad.core.model.formats import Format
 from postroad.core.model.message import Part
 
-WORTH_A_SLOT = 64  # bytes: what is shorter is kept twice
-MAX_MISSES = 3  # stretches that are looked for without success; then the rest of the wire is kept as it stands
+WORTH_A_SLOT = 64  # minimum bytes of a slot; shorter parts are also stored in the wrapper
+MAX_MISSES = 3  # parts not found in the wire; then the rest of it is stored without slots
 _ANY = WireLimits(body_bytes=1 << 40, mime_headers=1 << 40, mime_header_bytes=1 << 40)
 
 
 class Slot(Struct, gc=False, frozen=True, array_like=True):
-    """The place of a part, or of a piece of it, in the wire."""
+    """The position of a part, or of a piece of it, in the wire."""
 
     part: int  # its index
     begin: int = 0
@@ -41,12 +41,12 @@ class Wrapper(Struct, gc=False, frozen=True, array_like=True):
 
     format: Format
     media_type: str  # of the wire, with its parameters
-    wire: Pieces  # none where something for the network alone was cut out, so that the same bytes cannot be given again
+    wire: Pieces  # empty if a block for the network was removed, so that the original bytes cannot be delivered
     mark: int  # of the parts that fit in
     envelope: Pieces = ()  # the SOAP envelope of the message, where it wraps a document, also in pieces
     action: str = ""  # SOAPAction
-    head: bytes = b""  # the header block of the entity, where it had one; of a message/rfc822 with the empty line
-    chunked: tuple[int, ...] = ()  # the parts, by index, that came in chunks
+    head: bytes = b""  # the header block of the entity, if it had one; of a message/rfc822 with the empty line
+    chunked: tuple[int, ...] = ()  # indexes of the parts that were received in chunks
 
     def fits(self, parts: Sequence[Part]) -> bool:
         return self.mark == mark_of(parts)
@@ -72,7 +72,7 @@ def unpack_wrapper(data: Buffer) -> Wrapper:
 
 
 def strip_parts(data: bytes) -> bytes:
-    """A packed wrapper without what concerns its parts, for changed parts; empty if nothing remains."""
+    """Return a packed wrapper without the data about its parts, for changed parts; empty if nothing remains."""
     wrapper = unpack_wrapper(data)
     if not wrapper.action:
         return b""
@@ -89,7 +89,7 @@ def mark_of(parts: Iterable[Part]) -> int:
 
 
 def fill_pieces(pieces: Iterable[Piece], parts: Sequence[Part]) -> list[Buffer]:
-    """The bytes again, as a list of buffers."""
+    """Return the bytes of the wire, as a list of buffers."""
     return [piece if isinstance(piece, bytes) else _in_slot(piece, parts[piece.part].data) for piece in pieces]
 
 
@@ -100,10 +100,10 @@ def _in_slot(slot: Slot, data: bytes) -> Buffer:
 
 
 def cut_wire(wire: bytes, stretches: Iterable[tuple[Buffer, Slot]]) -> Pieces:
-    """Cuts the wire into pieces, with slots where these stretches of parts are.
+    """Cut the wire into pieces, with slots for these stretches of parts.
 
-    They are searched in order. A match at any position is correct, since the same bytes return there; a part that is
-    spelled differently stays in the wire.
+    The stretches are searched in order. A match at any position is correct, because the same bytes are filled in there; a
+    part with another spelling stays in the wire.
     """
     pieces: list[Piece] = []
     at = missed = 0

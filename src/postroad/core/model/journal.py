@@ -115,7 +115,7 @@ class InvocationReturned(Struct, gc=False, frozen=True, array_like=True, tag_fie
     """An in-transit service returned the (changed) message, which continues to the next hop of its copy."""
 
     at_us: int
-    delivery: int  # the answered delivery, which is thereby acknowledged
+    delivery: int  # the answered delivery; the response acknowledges it
     session: str
     transaction: str
     by: str
@@ -158,7 +158,7 @@ class DeliveriesAcknowledged(
     at_us: int
     by: str
     deliveries: tuple[int, ...]
-    journeys: tuple[int, ...] = ()  # copies whose journey thereby ended
+    journeys: tuple[int, ...] = ()  # copies whose journey this entry ends
     batch: Batch | None = None  # the batch of all these deliveries; its interchange has been delivered
 
 
@@ -213,7 +213,7 @@ class DeliveriesEnded(Struct, gc=False, frozen=True, array_like=True, tag_field=
     state: str
     reason: str
     deliveries: tuple[int, ...]
-    journeys: tuple[int, ...] = ()  # copies whose journey thereby ended, with or without a waiting delivery
+    journeys: tuple[int, ...] = ()  # copies whose journey this entry ends, with or without a waiting delivery
     batch: Batch | None = None  # that they were in, after they left it
     why: Reason | None = None  # the code of the reason; None in older entries
 

@@ -118,7 +118,7 @@ def _read_json_schema(text: str) -> SchemaDescription:
 
 
 def json_identity(schema: Any) -> str:
-    """Return the ``$id`` of a JSON Schema."""
+    """Return the ``$id`` of a JSON Schema (``id`` in old drafts) without its fragment; empty if it has none."""
     named = schema.get("$id", schema.get("id", "")) if isinstance(schema, dict) else ""
     return urldefrag(named)[0] if isinstance(named, str) else ""
 

@@ -12,11 +12,16 @@ from postroad.flow.registries.configuration import DirectoryChange, build_save
 
 OWN_ORGANIZATION, OWN_SERVICE = "Network", "Notifications"
 ADDRESS = "address"
+CACHED = "own_service"
 
 
 def find_own_service(directory: Directory) -> Service | None:
-    """Return the service that sends notifications; None if it has not been needed yet."""
-    return directory.service(f"{OWN_ORGANIZATION}/{OWN_SERVICE}")
+    """Return the service that sends notifications; None if it has not been needed yet, or is a member's of that name."""
+    if CACHED not in directory.cache:  # it is asked for with each batch of the journal, and there may be many people
+        found = directory.service(f"{OWN_ORGANIZATION}/{OWN_SERVICE}")
+        directory.cache[CACHED] = None if found is not None and directory.people_of(OWN_ORGANIZATION) else found
+    own: Service | None = directory.cache[CACHED]
+    return own
 
 
 async def ensure_notification_service(network: Network) -> Service:

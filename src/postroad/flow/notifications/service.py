@@ -236,10 +236,13 @@ class NotificationService:
         self._state, self._failing, self._is_changed = None, None, False
 
     async def _save(self) -> None:
-        """Save the state if it has changed."""
+        """Save the state if it has changed; raises Unavailable if another node has saved since, which leads now."""
+        self._is_changed = True  # until it is saved
         document = encode_state(self._state)
         if document != self._saved:
-            await self._store.save(document)
+            if not await self._store.save(document, self._saved):
+                self._forget()
+                raise Unavailable("network.unavailable", "another node has changed the state of notifications")
             self._saved = document
         self._is_changed = False
 

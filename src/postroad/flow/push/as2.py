@@ -106,15 +106,20 @@ class As2Pusher:
         except Refused as refusal:
             return PushAnswer(status=None, fault=make_reason("as2.message", detail=refusal))
         headers = self._headers(target.push, handed, built)
-        answer = await self._pusher.push(
-            build_proven_request(service, target.push, self._secrets, headers, built.body, self._timeout_s)
-        )
-        if answer.status is None or not 200 <= answer.status < 300:
-            return answer
-        judged = await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
-        if judged.waits_s:
-            self._partners.awaited.begin(handed.delivered.token, self._clock.monotonic(), judged.waits_s)
-        return judged
+        request = build_proven_request(service, target.push, self._secrets, headers, built.body, self._timeout_s)
+        awaited, token, waits_s = self._partners.awaited, handed.delivered.token, 0.0
+        awaited.begin(token)
+        try:
+            answer = await self._pusher.push(request)
+            if answer.status is not None and 200 <= answer.status < 300:
+                answer = await asyncio.to_thread(_judged, service, partnership, built.sent, answer)
+                waits_s = answer.waits_s
+        finally:
+            if waits_s:
+                awaited.wait(token, self._clock.monotonic(), waits_s)
+            else:
+                awaited.end(token)
+        return answer
 
     def _headers(self, push: Push, handed: HandedDelivery, built: BuiltMessage) -> dict[str, str]:
         headers = {name.lower(): value for name, value in built.headers} | build_trace_headers(handed.delivered)

@@ -16,24 +16,43 @@ from postroad.errors import Misconfigured, Refused
 from postroad.flow.log_fields import describe_service
 from postroad.ports import Secrets
 
+FORGET_EVERY_S = 60.0  # not with each message: all that are awaited are searched
+
 log = logging.getLogger(__name__)
 
 
 class AwaitedMdns:
-    """The messages for which a partner still owes an MDN, as far as this process has sent them."""
+    """The messages for which a partner still owes an MDN, as far as this process has sent them.
+
+    Rule: an MDN may come before the response to its push. Those that do not come in time are forgotten, since the message is
+    sent again.
+    """
 
     def __init__(self) -> None:
+        self._sending: set[str] = set()  # tokens
         self._until: dict[str, float] = {}  # monotonic seconds, by token
+        self._forget_at = 0.0
 
-    def begin(self, token: str, now: float, waits_s: float) -> None:
-        self.count(now)
-        self._until[token] = now + waits_s
+    def begin(self, token: str) -> None:
+        """Note that a message is being sent."""
+        self._sending.add(token)
+
+    def wait(self, token: str, now: float, waits_s: float) -> None:
+        """Note that a message was sent and its MDN is owed, unless that has come meanwhile."""
+        if token in self._sending:
+            self._sending.discard(token)
+            self._until[token] = now + waits_s
+        if now >= self._forget_at:
+            self.count(now)
+            self._forget_at = now + FORGET_EVERY_S
 
     def end(self, token: str) -> None:
+        """Note that no MDN is owed for a message."""
+        self._sending.discard(token)
         self._until.pop(token, None)
 
     def count(self, now: float) -> int:
-        """Return how many are awaited; those that did not come in time are forgotten, since they are sent again."""
+        """Return how many are awaited."""
         for token in [token for token, until in self._until.items() if until <= now]:
             del self._until[token]
         return len(self._until)

@@ -109,7 +109,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("shown_sender", pa.string(), "GCID that the receiver sees as sender, if it is another"),
     Column("status_code", pa.string(), "status of a response, or of an error that an invoker absorbed"),
     Column("status_text", pa.string(), "text of `status_code`"),
-    Column("answers_delivery", pa.int64(), "the delivery that is answered, and thereby acknowledged"),
+    Column("answers_delivery", pa.int64(), "the delivery to which this is the response, which acknowledges it"),
     Column("answers_session", pa.string(), "session of the request that is answered"),
     Column("answers_journey", pa.int64(), "journey of the request that is answered"),
     Column("ends_journey", pa.int64(), "the journey that an error response of the network ends"),

@@ -111,7 +111,7 @@ def recorded_side(logged: LoggedPost) -> RoutingSide:
 
 
 def _rules_in(copies: tuple[Copy, ...]) -> tuple[ServiceTried, ...]:
-    """Return the rules that added services, as far as the routes show; evaluations were stored with the body."""
+    """Return the rules that added services, as far as the routes show: their evaluations were dropped with the body."""
     hops = [hop for copy in copies for hop in (*copy.hops, *copy.logical)]
     keys = dict.fromkeys(hop.context.rule for hop in hops if hop.context is not None and hop.context.rule)
     return tuple([_held(*key.split("/", 1)) for key in keys])

@@ -134,7 +134,7 @@ class BillComparison:
 class WhatIfReport:
     begins: str  # start and end of the window; empty: the whole journal
     ends: str
-    baseline: str  # today or then
+    baseline: str  # what the change is compared with: today or then
     traffic: TrafficCounts
     days: tuple[TrafficDay, ...] = ()
     differences: dict[str, int] = field(default_factory=dict)  # copies by change of route

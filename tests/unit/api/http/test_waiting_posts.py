@@ -158,6 +158,39 @@ def test_a_connection_that_waits_is_read_once_in_each_turn(served: Served, load:
         assert not connection._reads.is_open or served.server.front.posts.refused
 
 
+def test_the_body_of_a_large_post_that_waits_is_not_read(served: Served, load: Load) -> None:
+    """It cannot be refused piece by piece, so it would fill the memory until its turn."""
+    fall_behind(served, load)
+    with Wire(served.port):
+        eventually(lambda: len(served.server.front.connections) == 1)
+        (connection,) = served.server.front.connections
+
+        def receive() -> tuple[bool, bool]:
+            whole = request("/post", bytes(1_000_000))
+            connection.data_received(whole[:1_000])
+            connection.data_received(whole[1_000:200_000])
+            return connection._gate.waits_for_turn, connection._reads.is_open
+
+        assert served.call(receive) == (True, False)
+
+
+def test_posts_of_a_client_that_does_not_read_are_not_refused_without_end(served: Served, load: Load) -> None:
+    """Each refusal would be kept in memory."""
+    fall_behind(served, load)
+    with Wire(served.port):
+        eventually(lambda: len(served.server.front.connections) == 1)
+        (connection,) = served.server.front.connections
+
+        def receive() -> tuple[bool, bool]:
+            connection.data_received(request("/post", b"one"))
+            connection.pause_writing()  # the client has not read earlier responses
+            connection.data_received(request("/post", bytes(8_000)) * 20)
+            return connection._gate.waits_for_turn, connection._reads.is_open
+
+        assert served.call(receive) == (True, False)
+        served.call(connection.resume_writing)
+
+
 @pytest.mark.parametrize("headers", [(b"Expect: 100-continue",), ()])
 def test_a_large_post_is_refused_before_its_body_is_read(
     served: Served, load: Load, headers: tuple[bytes, ...]

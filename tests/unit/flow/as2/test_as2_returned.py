@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
@@ -9,12 +10,13 @@ from typing import Any
 import pytest
 
 from postroad.core.codecs.as2 import As2Identity, BuiltMdn, Mic, error
-from postroad.core.delivery.push_request import PushRequest
+from postroad.core.delivery.push_request import PushAnswer, PushRequest
 from postroad.core.model.directory import Push, PushAuthentication
 from postroad.core.model.journal import DeliveriesAcknowledged, DeliveryAttempted
 from postroad.errors import Refused
 from postroad.flow.administration.messages.contents import read_mdn_at_stop
-from postroad.flow.push.as2 import parse_token
+from postroad.flow.push.as2 import As2Pusher, parse_token
+from postroad.flow.registries.as2_partners import FORGET_EVERY_S, AwaitedMdns
 from tests.samples.as2_parties import with_header
 from tests.samples.as2_scenario import (
     ACME,
@@ -61,6 +63,42 @@ async def test_receipts_that_are_owed_are_counted_until_they_come_or_are_late(at
     await returned(at, build_partner_mdn(first))
     assert awaited.count(clock.monotonic()) == 1
     assert awaited.count(clock.monotonic() + 600.0) == 0
+
+
+async def test_a_receipt_that_comes_before_the_response_to_the_push_is_not_owed(
+    at: As2Scenario, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def push(request: PushRequest) -> PushAnswer:
+        await returned(at, build_partner_mdn(request))
+        return PushAnswer(status=200)
+
+    judged = asyncio.Event()
+    make_attempt = As2Pusher.push
+
+    async def push_to_partner(self: As2Pusher, *arguments: Any) -> PushAnswer:
+        try:
+            return await make_attempt(self, *arguments)
+        finally:
+            judged.set()
+
+    monkeypatch.setattr(at.posts, "push", push)
+    monkeypatch.setattr(As2Pusher, "push", push_to_partner)
+    await at.send()
+    await at.until(lambda entries: any(isinstance(one, DeliveriesAcknowledged) for one in entries))
+    await judged.wait()
+    assert at.partners.awaited.count(at.clock.monotonic()) == 0
+
+
+def test_receipts_that_never_come_are_forgotten_also_if_nobody_counts_them() -> None:
+    awaited = AwaitedMdns()
+    for second in range(5_000):
+        awaited.begin(str(second))
+        awaited.wait(str(second), float(second), 600.0)
+    assert len(awaited._until) <= 600 + FORGET_EVERY_S
+    assert awaited.count(5_000.0) == 599
+    for second in range(5_000):
+        awaited.end(str(second))
+    assert awaited.count(5_000.0) == 0
 
 
 @pytest.mark.req("T7")

@@ -13,6 +13,7 @@ from postroad.core.model.directory import Organization, OrganizationLimits
 from postroad.core.notifications.conditions import Condition, KnownCondition, compare_conditions
 from postroad.core.notifications.event import NotifiableEvent
 from postroad.core.notifications.state import decode_state, encode_state
+from postroad.errors import Unavailable
 from postroad.flow.notifications import service as notification_service
 from postroad.flow.notifications.journal_events import read_events
 from postroad.flow.notifications.own_service import ensure_notification_service
@@ -81,7 +82,7 @@ async def test_a_crash_after_sending_repeats_one_notification_with_the_same_id()
         pending = decode_state(after or b"")
         pending.digest("acme/ops", "dead-letter").pending = first
         pending.digest("acme/ops", "dead-letter").retry_at_us = 1
-        await scenario.store.save(encode_state(pending))  # what a crash between sending and saving leaves
+        await scenario.store.save(encode_state(pending), after or b"")  # what a crash between sending and saving leaves
         scenario.start_notifications()
         await scenario.wait(60)
         assert [one.id for one in scenario.recorded.sent] == [first.id, first.id]
@@ -249,9 +250,10 @@ async def test_a_restored_journal_is_followed_from_its_new_end() -> None:
         await scenario.subscribe()
         await fail_order(scenario)
         await scenario.wait(20)
-        state = decode_state(await scenario.store.load() or b"")
+        saved = await scenario.store.load() or b""
+        state = decode_state(saved)
         state.seq += 1_000_000  # as after a restore to an earlier entry, when an operator has reset the follower
-        await scenario.store.save(encode_state(state))
+        await scenario.store.save(encode_state(state), saved)
         scenario.start_notifications()
         await fail_order(scenario)
         await scenario.wait(DIGEST_S)
@@ -315,3 +317,53 @@ async def test_a_members_organization_sends_no_notifications_of_the_network() ->
         await scenario.person("owner@network.example", "Network")
         refused = await scenario.refusal(ensure_notification_service(scenario.network))
         assert (refused.code, "has members" in refused.detail) == ("name.taken", True)
+
+
+async def test_failed_messages_of_a_members_service_with_the_networks_name_are_reported() -> None:
+    async with NotifiedScenario() as scenario:
+        await scenario.service("Network/Notifications")
+        await scenario.person("owner@network.example", "Network")
+        await scenario.subscribe()
+        await scenario.post("Network/Notifications", "Acme/Supply", "x")
+        await scenario.fail(await scenario.receive("Acme/Supply"))
+        await scenario.wait(20)
+        assert scenario.recorded.told() == [("dead-letter", 1)]
+
+
+async def test_nothing_is_sent_before_the_state_is_durable(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with NotifiedScenario([]) as scenario:
+        await buyer(scenario)
+        await scenario.subscribe()
+        await fail_order(scenario)
+        await scenario.work()
+        scenario.manual.advance(20)
+        monkeypatch.setattr(scenario.store, "save", cannot_save)
+        for _ in range(2):
+            with pytest.raises(Unavailable):
+                await scenario.notifications.tick()
+        await scenario.notifications.settle()
+        assert scenario.recorded.sent == []
+        monkeypatch.undo()
+        await scenario.work()
+        assert scenario.recorded.told() == [("dead-letter", 1)]
+
+
+async def cannot_save(document: bytes, known: bytes) -> bool:
+    raise Unavailable("storage.full", "the disk is full")
+
+
+async def test_a_node_that_has_lost_leadership_does_not_overwrite_the_state_of_the_next_leader() -> None:
+    async with NotifiedScenario([]) as scenario:
+        await buyer(scenario)
+        await scenario.subscribe()
+        await scenario.work()
+        known = await scenario.store.load() or b""
+        of_other = decode_state(known)
+        of_other.seq += 1
+        assert await scenario.store.save(encode_state(of_other), known)
+        await fail_order(scenario)
+        with pytest.raises(Unavailable, match="another node"):
+            await scenario.follower.catch_up()
+        assert await scenario.store.load() == encode_state(of_other)
+        await scenario.wait(20)
+        assert scenario.recorded.told() == [("dead-letter", 1)]

@@ -26,7 +26,9 @@ def notifications() -> None:
 def with_organization(function: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that choose whose subscriptions are meant."""
     named = click.option(
-        "--organization", default="", help="Organization; default: your own, or the operators' subscriptions."
+        "--organization",
+        default="",
+        help="Organization; default: your own; for operators, the operators' own subscriptions.",
     )
     return named(with_connection(function))
 

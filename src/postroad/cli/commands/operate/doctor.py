@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
 from postroad.bootstrap.settings import Settings
 from postroad.cli.commands.operate.health_checks import check_all
-from postroad.cli.commands.operate.live_alerts import evaluate_alerts
+from postroad.cli.commands.operate.live_alerts import AlertState, evaluate_alerts
 from postroad.cli.framework.command import command
 from postroad.cli.framework.exit_codes import ExitCode
 from postroad.cli.framework.output import Output
@@ -76,7 +77,7 @@ def _check_live(out: Output, settings: Settings, seconds: float) -> None:
         out.print(f"{click.style(one.alert, fg='red')} ({one.severity}, sent after {one.fires_after}): {one.summary}")
         out.print(f"  {one.runbook}")
     quiet = [one for one in states if one.state == "quiet"]
-    out.print(f"{len(fires)} alerts would fire, {len(quiet)} are quiet")
+    out.print(f"{_count_alerts(fires)} would fire, {len(quiet)} {'is' if len(quiet) == 1 else 'are'} quiet")
     unknown: dict[str, list[str]] = {}
     for one in states:
         if one.state == "unknown":
@@ -85,6 +86,10 @@ def _check_live(out: Output, settings: Settings, seconds: float) -> None:
         out.print(f"not evaluated, for lack of {needs}: {', '.join(alerts)}")
     if fires:
         sys.exit(ExitCode.ERROR)
+
+
+def _count_alerts(states: Sequence[AlertState]) -> str:
+    return f"{len(states)} alert{'' if len(states) == 1 else 's'}"
 
 
 def _list_settings(out: Output, settings: Settings, config: Path | None, data: str, changes: tuple[str, ...]) -> None:

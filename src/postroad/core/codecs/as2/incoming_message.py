@@ -33,7 +33,7 @@ MAX_LAYERS = 4
 SIGNED, ENCRYPTED, COMPRESSED = "signed", "encrypted", "compressed"
 _PKCS7 = ("application/pkcs7-mime", "application/x-pkcs7-mime")
 _LAYERS = {"signed": SIGNED, "enveloped": ENCRYPTED, "auth-enveloped": ENCRYPTED, "compressed": COMPRESSED}
-_FAULT_OF_SIGNATURE = {"/content": "as2.integrity-check-failed"}  # error of ``cms`` → our code
+_FAULT_OF_SIGNATURE = {"/content": "as2.integrity-check-failed"}  # pointer in a refusal of ``cms`` → our code
 _TOLD_AS_UNDECRYPTED = (
     "as2.malformed", "as2.decompression-failed", "wire.malformed", "wire.too-complex", "wire.too-large", "wire.unsupported",
 )  # fmt: skip
@@ -143,7 +143,7 @@ def decryption_refusal() -> Refused:
 
 
 def _refuse_as(fault: Refused, code: str) -> NoReturn:
-    """Return a refusal of another package with a code that has a disposition."""
+    """Raise a refusal of ``cms`` again with a code that has a disposition; refusals with other codes stay the same."""
     if fault.code == "cms.unsupported":
         code = "as2.unsupported-format"
     elif not fault.code.startswith("cms."):

@@ -46,7 +46,7 @@ class PartnershipTerms:
 
     sign: str = "sha256"  # the digest of our signatures; "" for none
     encrypt: str = "aes256-cbc"  # a cipher of the package ``cms``; "" for none
-    compress: Literal["", "before", "after"] = ""  # before or after signing; has no effect without it
+    compress: Literal["", "before", "after"] = ""  # before or after signing; the same without a signature
     pss: bool = False
     oaep: bool = False
     mdn: Literal["none", "sync", "async"] = "sync"

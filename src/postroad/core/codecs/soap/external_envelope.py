@@ -38,7 +38,7 @@ BEHIND_ENVELOPE = ""  # the section for everything after the Body
 
 
 class EnvelopeSpan(NamedTuple):
-    """An element of the envelope: its name and the positions of its first and last byte."""
+    """An element of the envelope: its name, the position of its first byte, and the position after its last byte."""
 
     name: str
     begin: int

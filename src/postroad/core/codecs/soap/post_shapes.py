@@ -24,8 +24,8 @@ class PostShape(NamedTuple):
     message: Message
     part: Part
     prefixes: tuple[bytes, ...]
-    before: bytes  # start of the handle's text, or of the document if there is no handle
-    between: bytes  # it and the document
+    before: bytes  # everything before the handle's text, or before the document if there is no handle
+    between: bytes  # everything between the handle's text and the document
     tail: bytes
     namespace: str
     limits: WireLimits  # under which it was read

@@ -1,7 +1,7 @@
 """Analyses a query when it is bound: whether the shared tree can decide it, and by which conjunctions.
 
     shared       the tree decides; the message is forwarded unchanged
-    prefiltered  the tree finds the candidates, and the engine evaluates them
+    prefiltered  the tree finds the candidates, and the engine evaluates them, because the query constructs or tests more
     always       there is no necessary condition: the engine evaluates every message
 
 Rule: only a query whose condition is exact, and whose result is a boolean or the message itself, is shared.

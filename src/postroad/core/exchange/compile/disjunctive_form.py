@@ -11,8 +11,8 @@ from dataclasses import dataclass, replace
 from postroad.core.exchange.conditions import TRUE, All, Condition, Literal, literals_of
 
 MAX_CONJUNCTIONS = 64
-MAX_ALTERNATIVES = 500  # conjunctions of one literal: a list of values is long but cheap
-MAX_PAIRS = 500_000  # conjunctions combined or compared for one condition: about 50 ms
+MAX_ALTERNATIVES = 500  # maximum conjunctions if each has one literal: a list of values is long but cheap
+MAX_PAIRS = 500_000  # maximum pairs of conjunctions combined or compared for one condition: about 50 ms
 Conjunction = frozenset[Literal]
 _Bits = int  # a conjunction while it is worked on: two bits a literal, one for it and the next for its negation
 _NEUTRAL: tuple[_Bits, ...] = (0,)

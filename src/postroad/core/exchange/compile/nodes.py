@@ -20,7 +20,7 @@ _EXISTENTIAL = (
     Conversion.LOOKED_UP, Conversion.LOOKED_UP_TEXTS, Conversion.LOOKED_UP_DOUBLES, Conversion.LOOKED_UP_BOOLEANS,
 )  # fmt: skip
 MAX_STEPS = 256  # maximum depth of documents
-MAX_WILDCARDS = 3  # maximum steps after //; a path with more needs the engine
+MAX_WILDCARDS = 3  # maximum wildcard steps after //; a path with more needs the engine
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,1 +1,1 @@
-"""Matches a message against all bindings: reads the values that they ask for once, and follows them down one tree."""
+"""Matches a message against all bindings: reads each value that they need once, and follows the values down one tree."""

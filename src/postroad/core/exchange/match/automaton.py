@@ -1,8 +1,8 @@
 """All paths of an exchange as one automaton; its states are created when a document first reaches them.
 
-A place is a point on a path. A state is the set of places an element is at, and holds what is to be collected there and where
-each tag leads. Rules: a tag that leads nowhere is None, and nothing below it is looked at. What documents have led to is
-forgotten when it becomes much: their names are whatever their senders like.
+A position is a point on a path. A state is the set of positions of an element; it contains the values to collect there and
+the next state for each tag. Rules: the next state of a tag outside all paths is None, and nothing below that tag is read.
+States are discarded when there are too many, because senders can use any number of names.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class AutomatonState:
 
 
 def _few_tags(places: frozenset[PathPosition]) -> tuple[str, ...]:
-    """The only tags that lead on, if they are few; else none."""
+    """Return the only tags that continue a path, if they are few; otherwise none."""
     names = {name for place in places for name in place.children}
     if len(names) > FEW or any(place.is_anywhere for place in places) or not all(map(_is_full, names)):
         return ()
@@ -127,7 +127,7 @@ class Automaton:
 
 
 def list_fitting_names(namespace: str, local: str) -> tuple[QualifiedName, ...]:
-    """All names, wildcards among them, that fit an element or attribute: as few, however many are asked for."""
+    """Return all names and wildcards that match an element or attribute; their number does not depend on the slots."""
     wild = QualifiedName(namespace=None, local=local), QualifiedName(namespace=namespace, local=None), ANY_NAME
     return (QualifiedName(namespace=namespace, local=local), *wild)
 

@@ -1,8 +1,8 @@
 """Extracts the values of all slots that bindings use from an XML document, in one walk and one search.
 
-Paths that begin with ``//name`` and go straight down from there are found by the parser's own search for names, a few with a
-wildcard on their way by its own paths, all others by walking the automaton. Rule: each node is met once for each slot, so
-that counting is right; the order of values is no one's.
+Paths that begin with ``//name`` and continue with child steps are found by the parser's own search for names, a few paths
+with a wildcard by its XPath, and all others by the automaton. Rule: each node is visited once for each slot, so that counts
+are right; the order of values is undefined.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from postroad.core.exchange.query.syntax import ANY_NAME, StepKind
 from postroad.core.exchange.slots import DocumentSlot, Raw, SlotStep
 
 Found = defaultdict[int, Raw]  # lists, filled as nodes are met
-MAX_SEARCHES = 6  # one after the other; with more, one search for all is cheaper
-MAX_WILDCARDS = 3  # that cost less one by one than walking through all that they may lead to
+MAX_SEARCHES = 6  # maximum separate searches; with more, one search for all is cheaper
+MAX_WILDCARDS = 3  # maximum paths with a wildcard that are searched; with more, walking is cheaper
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_.-]*")
-MAX_TEXT_CHARS = (
-    64_000_000  # put together from elements in elements for one message, where each has the text of all below it
-)
+MAX_TEXT_CHARS = 64_000_000  # maximum for one message; the text of nested elements counts for each of them
 _WHOLE_TEXT = compile_finder("string()")
-MANY_CHILDREN = 8  # among which it is cheaper to have the parser look for names
+MANY_CHILDREN = 8  # above this number of children, the parser's search for names is cheaper
 
 
 class Extraction:
@@ -81,7 +79,7 @@ def _is_searched(slot: DocumentSlot) -> bool:
 
 
 def _with_wildcard(slot: DocumentSlot) -> str:
-    """The slot as an XPath from the root element, if it has a wildcard on its way and nothing out of the ordinary."""
+    """Return the slot as an XPath from the root element, if it has a wildcard and only simple steps otherwise."""
     upper = slot.steps[:-1]
     if ANY_NAME not in [step.name for step in upper] or upper[0].name == ANY_NAME:
         return ""
@@ -90,7 +88,7 @@ def _with_wildcard(slot: DocumentSlot) -> str:
 
 
 def _in_xpath(step: SlotStep) -> str:
-    """The step as XPath has it, or nothing if that is not certain."""
+    """Return the step in XPath syntax; empty if it cannot be expressed with certainty."""
     if step.descends or step.kind not in (StepKind.ELEMENT, StepKind.ATTRIBUTE):
         return ""
     mark = "@" if step.kind is StepKind.ATTRIBUTE else ""

@@ -1,7 +1,7 @@
-"""Groups of bindings that ask the same question with different constants: the tests that remain for them.
+"""Groups of bindings with the same remaining tests and different constants.
 
 The literals of a group differ only in their constants, so each message prepares its tests once for the whole group. If the
-first one is a positive order comparison, the constants are kept sorted and those that pass are a slice.
+first one is a positive order comparison, the constants are sorted and the passing ones are a slice.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _CUTS: dict[Test, tuple[Callable[..., Any], Callable[..., int], bool]] = {
 }
 NO_ANCHOR = -1
 SORTED_FROM = 3
-_NEEDING = frozenset(Conversion) - {  # the others give something to compare even if there is nothing
+_NEEDING = frozenset(Conversion) - {  # the others give a value to compare even if no node exists
     Conversion.TEXT_OR_EMPTY, Conversion.ITEM_TEXT_OR_EMPTY, Conversion.NUMBER, Conversion.COUNT, Conversion.LENGTH,
     Conversion.ITEM_TRUTH,
     Conversion.LOOKED_UP_TEXT_OR_EMPTY, Conversion.LOOKED_UP_COUNT, Conversion.LOOKED_UP_TRUTH,
@@ -47,13 +47,13 @@ def is_sorted(part: Part) -> bool:
 
 
 def anchor_of(shape: Shape) -> int:
-    """The number of a slot without which the group meets nothing, or NO_ANCHOR."""
+    """Return the number of a slot without which the group cannot match, or NO_ANCHOR."""
     needed = (probe.view.number for probe, negated in shape if not negated and probe.view.reading in _NEEDING)
     return next(needed, NO_ANCHOR)
 
 
 def sort_if_large(group: Group) -> Group:
-    """The group, in order if it can be kept so and is large enough for that to pay."""
+    """Return the group, as a sorted one if its test allows this and it is large enough."""
     if not isinstance(group, TableGroup) or len(group) < SORTED_FROM or not is_sorted(group.shape[0]):
         return group
     ordered = SortedGroup(group.shape)
@@ -163,7 +163,7 @@ class SortedGroup:
         out += compress(keys, map(all, zip(*answers, strict=True)))
 
     def _passing(self, facts: MessageFacts) -> slice | None:
-        """Which of the first constants pass; None: none does."""
+        """Return which of the first constants pass; None if none does."""
         most = find_extreme(facts.values(self._view).values, self._extreme_of)
         if most is None:
             return None

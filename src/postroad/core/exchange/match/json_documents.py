@@ -1,7 +1,7 @@
 """JSON documents in XQuery's data model: maps and arrays, every number a double, null as nothing.
 
-Rules: a document is read as the engine reads it: of repeated names the first counts, and ``null`` is the empty sequence. A
-document that is nested deeper than the engine takes, or is not JSON, is refused: an error for each binding that looks inside.
+Rules: a document is read as by the engine: of repeated names the first counts, and ``null`` is the empty sequence. A
+document that is nested deeper than the engine allows, or is not JSON, is refused: an error for each binding that reads it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Evaluates the lookups of all bindings (``?items?*?sku``) on a JSON document in one walk, and converts their values.
 
-Rules: lookups that begin alike are followed together. What cannot be looked into is an error, as in XQuery, and is stored
-among the values as ``FAILED``. A name looked up in an array is nothing, as the engine has it. Values are typed already, so
-a wrong type is an error. An array stands for its members wherever values are wanted; a map is then an error.
+Rules: lookups with the same start are followed together. A lookup in a value without members is an error, as in XQuery, and
+is stored among the values as ``FAILED``. The lookup of a name in an array is empty, as in the engine. Values are already
+typed, so a wrong type is an error. If a value is needed, an array represents its members, and a map is an error.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """The matcher: holds all bindings of an exchange and finds those that a message matches.
 
-Rules: a message is parsed at most once, and not at all if no binding looks inside of messages. Binding and unbinding
-cost what the one query costs, however many there are. Keys are the caller's and are bound once.
+Rules: a message is parsed at most once, and not at all if no binding reads message content. The cost of binding and
+unbinding depends only on the one query, not on the number of bindings. The caller chooses the keys; each is bound once.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class MatcherBinding(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class MatchResult(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    decided: frozenset[Key] = frozenset()  # yes: the message goes there as it came
-    candidates: frozenset[Key] = frozenset()  # the engine says whether, and with what
+    decided: frozenset[Key] = frozenset()  # matches: the message is forwarded unchanged
+    candidates: frozenset[Key] = frozenset()  # candidates: the engine decides, and produces the result
     failed: frozenset[Key] = frozenset()  # they look inside of a document that cannot be read
     fault: str = ""  # why it cannot be read
 
@@ -95,7 +95,7 @@ class Matcher:
 
     @property
     def is_empty(self) -> bool:
-        """Whether nothing is left of any binding."""
+        """Return True if no data of any binding remains."""
         return not (self._bound or self._plans or self._doubtful.keys or self._tree or self._questions.in_use)
 
     @property
@@ -106,10 +106,10 @@ class Matcher:
     def bind(
         self, key: Key, query: str = "", *, routing_key: str | None = None, always: bool = False
     ) -> MatcherBinding:
-        """Bind a query that the engine has compiled, a routing key, or both; with neither, every message is met.
+        """Bind a query that the engine has compiled, a routing key, or both; with neither, every message matches.
 
-        With ``always``, something else than a query decides: whatever has the routing key is a candidate. A key that is bound
-        already is a mistake of the caller.
+        With ``always``, something other than a query decides: every message with the routing key is a candidate. Binding a key
+        twice is an error of the caller.
         """
         if key in self._bound:
             raise ValueError(f"{key!r} is already bound; unbind it first")

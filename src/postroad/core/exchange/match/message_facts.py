@@ -19,7 +19,7 @@ class MessageFacts:
     def __init__(
         self,
         found: dict[int, Raw],
-        unread: Container[int],  # the slots of which nothing can be said
+        unread: Container[int],  # the slots whose values are unknown
         headers: Mapping[str, HeaderValue],
         questions: QuestionIndex,
     ) -> None:

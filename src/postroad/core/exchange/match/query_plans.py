@@ -1,10 +1,10 @@
 """Query plans: the analysis of a query, shared by bindings that differ only in constants.
 
-A ``QueryTemplate`` is a query without its constants. It is filled with markers and decided like any query; where each
-marker becomes the constant of a literal, any constants of the same kinds can take its place.
+A ``QueryTemplate`` is a query without its constants. It is filled with markers and decided like any query. If each marker
+becomes the constant of a literal, any constants of the same kinds can replace the markers.
 
-Rules: a binding after the first costs its place in the tree and nothing else. A plan holds the questions that it asks for
-as long as anything is bound by it. A query that might be read otherwise with other constants has no template.
+Rules: further bindings of a template cost only their positions in the tree. A plan keeps its questions while a binding uses
+it. A query that could be parsed differently with other constants has no template.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ ROUTING_KEY_MARKER = _TEXT_MARKER.format("key")
 
 
 class QueryTemplate(NamedTuple):
-    pieces: tuple[str, ...]  # what stands between the constants
+    pieces: tuple[str, ...]  # the text between the constants
     kinds: str  # of the constants: s for text, i for integer, d for decimal
     has_routing_key: bool
 
@@ -89,7 +89,7 @@ _MAX_UNFIT = 1_000
 
 
 class MatchingTerms(NamedTuple):
-    """What a binding asks for: a query, a routing key, both, or that something other than a query decides."""
+    """The terms of a binding: a query, a routing key, both, or a decision by something other than a query."""
 
     query: str
     routing_key: str | None
@@ -228,7 +228,7 @@ class QueryPlans:
         return bool(self._plans)
 
     def plan(self, wanted: MatchingTerms) -> tuple[QueryPlan, Sequence[Any]]:
-        """The plan for it, and the constants to be placed by that; it is in use until it is released."""
+        """Return the plan for a query and its constants; the plan is in use until it is released."""
         apart = None if wanted.always else split_constants(wanted.query, wanted.routing_key)
         plan, constants = (None, ()) if apart is None else (self._by_skeleton(apart[0]), apart[1])
         if plan is None:
@@ -262,7 +262,7 @@ class QueryPlans:
 
 
 def _fits_any_constants(decision: QueryDecision, markers: Sequence[Any]) -> bool:
-    """Whether all markers are constants of literals, and nothing was decided by what they are."""
+    """Return True if all markers are constants of literals, and the decision did not depend on their values."""
     literals = [literal for one in decision.normal.conjunctions for literal in one]
     constants = {literal.constant for literal in literals}
     patterns = any(literal.test is Test.MATCHES for literal in literals)

@@ -1,8 +1,7 @@
-"""What bindings ask of messages, each question once: slots by number, views (a slot under a reading), probes (a view under a
-test).
+"""The questions of all bindings, each stored once: slots by number, views (a slot with a reading), probes (a view with a test).
 
-Rules: what no binding asks for any more is forgotten, so that an exchange looks only where someone wants it to. Views
-and probes are compared by identity, since every message looks them up many times.
+Rules: questions that no binding uses are removed, so that an exchange reads only needed values. Views and probes are
+compared by identity, because every message looks them up many times.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
-"""The matching tree: finds the conjunctions that hold for a message without trying each one.
+"""The matching tree: finds the conjunctions that hold for a message without testing each one.
 
-A conjunction goes down by its equalities, the one with most different constants first, then by the beginning of a text if it
-has no equality; what is left of it goes into a group of its kind there. A message goes down only where its values lead.
+A conjunction is placed by its equalities, the one with the most different constants first, or by the prefix of a text if it
+has no equality; its other literals are placed in a group of their kind there. A message visits only nodes for its values.
 
-Rules: adding and removing cost what the one conjunction costs. The way down is written in the placement, so removing
-needs no search, whatever was added in between.
+Rules: the cost of adding and removing depends only on the one conjunction. Its path is stored in the placement, so removing
+needs no search, even after other additions.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from postroad.core.exchange.value_conversion import Conversion
 _HASHED = frozenset(Conversion) - {
     Conversion.ITEM_NUMBER,
     Conversion.ITEM_AS_NUMBER,
-}  # whose equality depends on the type of the other side
+}  # readings whose equality depends on the type of the other side
 _PREFIXED = (
     Conversion.TEXTS,
     Conversion.TEXT,
@@ -43,7 +43,7 @@ _PREFIXED = (
 _NOTHING = object()
 _SEVERAL = frozenset({list, dict})
 MANY_KEYS = 32
-FEW_VALUES = 3  # with more, those that are wanted are found together
+FEW_VALUES = 3  # with more, the needed ones are found together
 Keys = dict[Key, None]
 
 Way = tuple[Probe, Any]  # with its constant: an equality, or the beginning of a text

@@ -116,7 +116,7 @@ def _answer(member: Member, found: Split) -> ContrlMessage:
 
 
 def _blocks(member: Member, found: Split) -> list[list[Sequence[Sequence[str]]]]:
-    """Yield UCI, UCF and UCM, each with its UCS and UCD."""
+    """Return UCI, UCF and UCM, each with its UCS and UCD."""
     marks = delimiters_of(found.facts)
     blocks: list[list[Sequence[Sequence[str]]]] = []
     for raw in parts_of(bytes(member.data), marks.terminator, marks.release):

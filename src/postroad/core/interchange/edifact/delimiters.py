@@ -162,7 +162,7 @@ def _seen(raw: bytes, found: re.Match[bytes]) -> tuple[EdifactDelimiters, int, l
 
 
 def _with_line_end(raw: bytes, at: int, marks: EdifactDelimiters) -> EdifactDelimiters:
-    """Return the delimiters with the line end that follows the first segment, if any."""
+    """Add the line end that follows the first segment, if any; it is assumed to follow every segment."""
     end = raw.find(marks.terminator, at + 9, at + _LOOK)
     found = _LINE_END.match(raw, end + 1) if end >= 0 else None
     return replace(marks, line_end=found.group()) if found else marks

@@ -109,7 +109,7 @@ def _components(member: Member) -> list[str]:
 
 
 def read_answers(found: Split) -> tuple[Hl7Acknowledgement, ...]:
-    """Yield every response among the messages, ACK or other (ORR, RSP …); other messages are skipped."""
+    """Return every response among the messages, ACK or other (ORR, RSP …); other messages are skipped."""
     return tuple(_answer(member) for member in found.members if is_answer(member))
 
 

@@ -67,7 +67,7 @@ def normalize_segments(raw: bytes, marks: Separators) -> bytes:
 
 @lru_cache(maxsize=256)
 def _breaks(marks: Separators) -> re.Pattern[bytes]:
-    """Yield each run of line ends, and whether a segment or the end follows it."""
+    """Return the pattern of a run of line ends; its group matches if a segment or the end of the message follows."""
     return re.compile(rb"[\r\n]++((?=[A-Z][A-Z0-9]{2}(?:" + re.escape(marks.field) + rb"|[\r\n]|\Z)|\Z))?")
 
 

@@ -22,7 +22,7 @@ class SwiftAcknowledgement:
 
 
 def read_answers(found: Split) -> tuple[SwiftAcknowledgement, ...]:
-    """Yield every acknowledgment in a file; other messages are skipped."""
+    """Return every acknowledgment in a file; other messages are skipped."""
     return tuple(
         SwiftAcknowledgement(
             accepted=facts["acknowledged"] == "accepted",

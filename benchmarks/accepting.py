@@ -118,7 +118,7 @@ def accepting(network: Network, sender: Caller) -> dict[str, float]:
 
     def submit() -> None:
         reply = FastReply(Silent(), b"1.1", False, False, 0.0)
-        network.submit_many(sender, posts, BulkAnswer(reply, form.content_type, len(posts)).answered)
+        network.submit_many(sender, posts, BulkAnswer(reply, form.content_type, len(posts)).store_answer)
 
     costs = {"admitted and routed": least_us(submit, len(posts))}
     costs["answered"] = least_us(lambda: shelf.done(outcomes), len(posts), before=submit)

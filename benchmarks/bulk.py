@@ -1,4 +1,4 @@
-"""What Spark costs the bulk lane: routing an archive on Spark beside the same by plain processes, one for each core.
+"""What Spark costs a bulk operation: routing an archive on Spark beside the same by plain processes, one for each core.
 
     python -m benchmarks.bulk [--messages N] [--rounds N] [--processes N]
 
@@ -53,8 +53,10 @@ def make_archive(folder: Path, count: int) -> None:
 
 
 def plain_share(pieces: list[ArchivePiece], text: DirectoryText, file: Path) -> int:
-    lane = RouteOperation()
-    return write_file(run_locally(pieces, lane, directory_from_text(text), UNSAID), schema_of(lane), str(file)).total()
+    operation = RouteOperation()
+    return write_file(
+        run_locally(pieces, operation, directory_from_text(text), UNSAID), schema_of(operation), str(file)
+    ).total()
 
 
 def plain_side(pool: Pool, pieces: list[ArchivePiece], text: DirectoryText, processes: int, messages: int) -> Side:
@@ -108,7 +110,7 @@ def main() -> None:
         make_archive(folder, given.messages)
         pieces = list_pieces(str(folder))
         spark = spark_session(WarehouseSettings(folder=folder, master=f"local[{given.processes}]"), "benchmark")
-        run = BulkRun(lane=RouteOperation(), pieces=pieces, directory=directory, unsaid=UNSAID)
+        run = BulkRun(operation=RouteOperation(), pieces=pieces, directory=directory, unsaid=UNSAID)
         sides: dict[str, Side] = {
             "plain": plain_side(pool, pieces, directory_text(directory), given.processes, given.messages),
             "spark": lambda target: check_count(write_results(spark, run, str(target)), given.messages),

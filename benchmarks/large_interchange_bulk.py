@@ -31,7 +31,7 @@ def in_bulk(standard: str, size: int, folder: Path) -> tuple[int, int]:
     batch, at = _put_aside(standard, size, folder)
     batching = Batching(sends_to="", standard=standard, sender="MYBIZ", receiver="ACME", policy=POLICY)
     files, members = InterchangeFiles(batching, BUILT_IN.standard(standard)), BatchMembers(at, POLICY)
-    counted = files.counted(batch, members)
+    counted = files.count(batch, members)
     written = files.write(batch, members, counted.unfit, {}, str(folder / "interchange"))
     rows = record_batches(assembled_rows(members, {}, written.placed, batch, "interchange"))
     files.close()
@@ -39,7 +39,7 @@ def in_bulk(standard: str, size: int, folder: Path) -> tuple[int, int]:
 
 
 def _put_aside(standard: str, size: int, folder: Path) -> tuple[Batch, MembersPosition]:
-    """The batch as the lane and the fold leave it."""
+    """The batch as the bulk operation and the fold leave it."""
     aside, members = DocumentWriter(str(folder / "documents")), MembersWriter(str(folder / "members"))
     unsaid = {field.name: "" if field.type == pa.string() else 0 for field in COLUMNS}
     count = total = 0

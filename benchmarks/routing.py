@@ -98,7 +98,7 @@ def network(size: int, cases: Sequence[Case]) -> Directory:
     others = [service(number, f"Other/s{number}") for number in range(100, 100 + -(-missing // RULES_OF_EACH))]
     rules += [another_rule(owner, place) for owner in others for place in range(RULES_OF_EACH)][:missing]
     objects = [Organization(name="Meadow"), *known, *others, *rules]
-    return Directory().changed([change_of(item) for item in objects], 1)
+    return Directory().apply_changes([change_of(item) for item in objects], 1)
 
 
 def change_of(item: object, version: int = 1) -> ObjectChange:
@@ -266,7 +266,7 @@ def show_changes(directories: dict[tuple[str, int], Directory]) -> None:
         itineraries(admitted(directory), directory)
 
         def apply(directory: Directory = directory, change: ObjectChange = change) -> Directory:
-            return directory.changed([change], 2)
+            return directory.apply_changes([change], 2)
 
         def apply_and_route(apply: Callable[[], Directory] = apply) -> Routed:
             fresh = apply()

@@ -101,7 +101,7 @@ DASHBOARDS: dict[str, tuple[str, tuple[Panel, ...]]] = {
                 "table",
             ),
             rates("Push attempts by result", "ops", "push_attempts_total", "result"),
-            quantiles("Duration of pushes", "push_seconds", "lane"),
+            quantiles("Duration of pushes", "push_seconds", "speed"),
             both("Push slots", "none", "push_slots_used", "push_slots"),
             gauge("Services with paused pushes", "none", "push_services_paused"),
             rates("Services switched to polling", "ops", "push_services_disabled_total"),

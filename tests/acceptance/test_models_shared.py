@@ -34,7 +34,7 @@ TREE = ModelChange(
 
 
 async def receivers(node: RunningNetwork) -> list[str]:
-    index = await node.network.models.opened(MODEL.gcid)
+    index = await node.network.models.load(MODEL.gcid)
     return [one.id for one in index.publish("app", "region")] if index is not None else []
 
 
@@ -64,11 +64,11 @@ async def test_two_nodes_have_the_same_model(tmp_path: Path, postgres_database: 
         await first.network.configuration.change("test", [build_save(item) for item in items])
         await change(first, TREE)
         await until(second, ["w"])
-        opened = await second.network.models.opened(MODEL.gcid)
+        opened = await second.network.models.load(MODEL.gcid)
         await change(first, ModelChange(nodes=(Node(tag="late", under="canvas", topics=("region",)),)))
         late = Attachment(id="late", service=APPLICATION.gcid, side=Side.CONSUMER, node="late")
         await change(first, ModelChange(attachments=(late,)))
         await until(second, ["w", "late"])
         await change(second, ModelChange(without_nodes=("canvas",), with_descendants=True))
         await until(first, [])
-        assert await second.network.models.opened(MODEL.gcid) is opened  # followed in place, not reopened
+        assert await second.network.models.load(MODEL.gcid) is opened  # followed in place, not reopened

@@ -63,7 +63,22 @@ REPLACED = {
     r"\b(AS2|asynchronous) receipts?\b|\bas2 receipt\b|\bsent no receipt\b": "MDN",
 }
 PERSONIFIED = frozenset({"tell", "tells", "told", "telling", "hear", "heard", "hearing", "say", "says", "said", "whom"})
-STORED = frozenset({"told", "say"})  # a field of resources in JSON; ``Output.say``
+STORED = frozenset({"told"})  # a field of resources in JSON
+# A word of a name that was replaced, where it may not be used (of paths in the package), and what to write.
+REPLACED_NAMES = {
+    "facts": ("core/interchange/flat/layout.py", "options; facts are what was read of an interchange"),
+    "lane": ("", "slots, capacity or speed of pushes, operation of bulk work"),
+    "lanes": ("", "capacity"),
+}
+# Participles and adjectives that do not end in -ed.
+IRREGULAR = frozenset({
+    "begun", "bound", "broken", "built", "chosen", "done", "drawn", "due", "fallen", "forgotten", "found", "given",
+    "gone", "held", "hidden", "kept", "known", "latest", "left", "lost", "made", "new", "old", "paid", "ready", "seen", "sent",
+    "shown", "sought", "spoken", "spent", "stale", "taken", "thrown", "undone", "whole", "written",
+})  # fmt: skip
+VERBS_IN_ED = frozenset({"embed", "feed", "need", "seed", "shed", "speed"})
+# Name a command or a report as users write it, or an error that is raised: ``raise malformed(…)``.
+NOT_VERBS = frozenset({"malformed", "ready", "started", "undelivered", "unsupported"})
 PROSE = ("*.md", "*.html", "*.py", "*.sql", "*.js")
 LINE_START = re.compile(r"\s*(?:#|--|//)?\s*")  # indentation and the mark of a comment
 
@@ -114,6 +129,64 @@ def test_limits_are_called_max(module: Module) -> None:
         node.id for node in ast.walk(module.tree) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
     ]
     assert [name for name in assigned if name.isupper() and "MOST" in name.split("_")] == []
+
+
+def is_participle(name: str) -> bool:
+    return name in IRREGULAR or (name.endswith("ed") and "_" not in name and name not in VERBS_IN_ED)
+
+
+def find_participles(tree: ast.Module) -> list[str]:
+    """Return the public functions and methods, but for properties, that are named by a participle alone."""
+    scopes: list[ast.Module | ast.ClassDef] = [tree, *(node for node in tree.body if isinstance(node, ast.ClassDef))]
+    return [
+        node.name
+        for scope in scopes
+        for node in scope.body
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        and is_participle(node.name)
+        and not any("property" in ast.unparse(decorator) for decorator in node.decorator_list)
+    ]
+
+
+@pytest.mark.parametrize("module", [one for one in modules() if not one.name.startswith("testing/")], ids=module_ids)
+def test_functions_are_verbs(module: Module) -> None:
+    assert [name for name in find_participles(module.tree) if name not in NOT_VERBS] == []
+
+
+def test_a_participle_is_found_in_functions_and_methods() -> None:
+    source = """
+def opened(): ...
+def feed(): ...
+class Store:
+    async def seen(self): ...
+    @property
+    def kept(self): ...
+"""
+    assert find_participles(ast.parse(source)) == ["opened", "seen"]
+
+
+def identifiers(tree: ast.AST) -> set[str]:
+    """Return the names that a module defines or uses."""
+    fields = ("id", "name", "arg", "attr", "asname")
+    return {
+        found for node in ast.walk(tree) for field in fields if isinstance(found := getattr(node, field, None), str)
+    }
+
+
+def replaced_names(module: Module) -> list[str]:
+    path = module.name
+    replaced = {word for word, (folder, _) in REPLACED_NAMES.items() if path.startswith(folder)}
+    return sorted(name for name in identifiers(module.tree) if replaced & {*name.casefold().split("_")})
+
+
+@pytest.mark.parametrize("module", modules(), ids=module_ids)
+def test_a_replaced_name_does_not_come_back(module: Module) -> None:
+    assert replaced_names(module) == [], f"write {REPLACED_NAMES}"
+
+
+def test_a_replaced_name_is_found_wherever_a_name_is_written() -> None:
+    source = "def a_lane(lanes): x.lane = lane_of(LANE=1)\nimport x as the_lane"
+    assert identifiers(ast.parse(source)) >= {"a_lane", "lanes", "lane", "lane_of", "LANE", "the_lane"}
 
 
 def called(node: ast.Call) -> str:

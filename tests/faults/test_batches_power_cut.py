@@ -84,7 +84,7 @@ class Run:
 
     async def owner(self, chance: Random, orders: Iterator[int]) -> None:
         network = self.node.network
-        for batch in await network.batches.unsettled(self.node.profile("Acme/orders").gcid):
+        for batch in await network.batches.list_unsettled(self.node.profile("Acme/orders").gcid):
             if batch.state is BatchState.SUSPENDED:
                 await steering.resume(network, self.ada, batch.id, "because", None)
             elif batch.state is BatchState.OPEN:

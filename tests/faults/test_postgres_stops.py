@@ -189,7 +189,11 @@ async def test_while_the_database_is_away_callers_are_told_so_and_work_goes_on_a
     outcome = await network.submit(JournalStep(network.message(), b"x"))
     assert isinstance(outcome, Unavailable)
     assert outcome.code == "network.unavailable"
-    for attempt in (desk.claim(SELLER, EVERYTHING, 1, 1.0), desk.find(delivery_number(first, 0)), desk.seen(1)):
+    for attempt in (
+        desk.claim(SELLER, EVERYTHING, 1, 1.0),
+        desk.find(delivery_number(first, 0)),
+        desk.find_first_use(1),
+    ):
         with pytest.raises(Unavailable, match=r"network\.unavailable"):
             await attempt
     await asyncio.to_thread(server.start)

@@ -137,7 +137,7 @@ class SendPortMachine(RuleBasedStateMachine):
     def work(self, data: st.DataObject) -> None:
         node = self._some_node(data)
         if data.draw(st.booleans()):  # else what it remembers may be out of date, or not written down yet
-            node.port.changed()
+            node.port.note_change()
         self.run(node.work())
         self._follow()
         if len(self.nodes) == 1:
@@ -148,7 +148,7 @@ class SendPortMachine(RuleBasedStateMachine):
     def work_at_the_same_time(self) -> None:
         async def all_work() -> None:
             for node in self.nodes:
-                node.port.changed()
+                node.port.note_change()
             await asyncio.gather(*[node.work() for node in self.nodes])
 
         self.run(all_work())

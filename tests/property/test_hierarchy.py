@@ -163,29 +163,29 @@ class Models(RuleBasedStateMachine):
             return
         for strategy in ALL_WAYS:
             self.ask(strategy)
-        described = self.index.described()
+        described = self.index.describe()
         assert [node.tag for node in described.nodes] == [node.tag for node in self.naive.root.depth_first()]
         assert parse_model(write_model(described)) == described
         again = ModelIndex.of(described)
-        assert again.described() == described
+        assert again.describe() == described
         for strategy in ALL_WAYS:
             assert answers(again, strategy) == answers(self.index, strategy)
 
 
 def answers(index: ModelIndex, strategy: Strategy) -> dict[tuple[str, str], list[Attachment]]:
-    nodes = index.described().nodes
+    nodes = index.describe().nodes
     return {(node.tag, topic): index.who_receives(node.tag, topic, strategy) for node in nodes for topic in node.topics}
 
 
 @pytest.mark.req("H2", "H3", "H4", "H5")
 @pytest.mark.parametrize("chunk", [2, sorted_chunks.CHUNK], ids=["tiny chunks", "usual chunks"])
 def test_any_changes_leave_a_model_that_answers_like_a_naive_one(chunk: int) -> None:
-    """With tiny chunks every lane is split and joined all the time."""
+    """With tiny chunks the list is split and joined all the time."""
     with mock.patch.object(sorted_chunks, "CHUNK", chunk):
         run_state_machine_as_test(Models, settings=settings(max_examples=100, stateful_step_count=25))
 
 
-# ---- lanes -----------------------------------------------------------------------------------------------------------
+# ---- sorted chunks -----------------------------------------------------------------------------------------------------
 
 NUMBERS = st.integers(0, 99)
 STEPS = st.one_of(
@@ -197,7 +197,7 @@ STEPS = st.one_of(
 
 
 @given(steps=st.lists(STEPS, max_size=150), chunk=st.integers(1, 6))
-def test_a_lane_is_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk: int) -> None:
+def test_sorted_chunks_are_a_sorted_dictionary(steps: list[tuple[str, int, int]], chunk: int) -> None:
     with mock.patch.object(sorted_chunks, "CHUNK", chunk):
         ours: sorted_chunks.SortedChunks[int] = sorted_chunks.SortedChunks()
         plain: dict[bytes, int] = {}

@@ -27,7 +27,7 @@ SERVICES = ("s1", "s2")
 
 def a_piece(draw: Draw, live: ModelIndex, number: int) -> ModelChange:
     """A few changes of a model as it is; not all of them go together."""
-    tags = st.sampled_from([node.tag for node in live.described().nodes])
+    tags = st.sampled_from([node.tag for node in live.describe().nodes])
     ids = [one.id for one in live.attachments()]
     topics = st.sampled_from([TOPICS, TOPICS, TOPICS[:1], ()])
     fresh = st.integers(0, 2).map(lambda which: f"new {number} {which}")
@@ -72,7 +72,7 @@ class Saved:
         objects = list_changed_objects(resolve_change(index, piece), MODEL, self.directory)
         number = self.directory.version + 1
         changes = [ObjectChange(kind, key, number, _value(item)) for (kind, key), item in objects.items()]
-        self.directory = self.directory.changed(changes, number)
+        self.directory = self.directory.apply_changes(changes, number)
         return [(kind, key.partition("/")[2]) for kind, key in objects]
 
 
@@ -102,7 +102,7 @@ def test_following_in_place_is_opening_anew(data: st.DataObject) -> None:
         if again is None:
             break  # the root was removed with all below it
         apply_changes(live, MODEL, touched, saved.directory)
-        assert live.described() == again.described()
+        assert live.describe() == again.describe()
         assert answers(live) == answers(again)
     event(f"{carried_out} pieces carried out")
 
@@ -110,7 +110,7 @@ def test_following_in_place_is_opening_anew(data: st.DataObject) -> None:
 def answers(index: ModelIndex) -> list[list[str]]:
     """Who receives what from everywhere, and as what everybody could publish."""
     found = []
-    for node in index.described().nodes:
+    for node in index.describe().nodes:
         found += [[one.id for one in index.who_receives(node.tag, topic)] for topic in node.topics]
     found += [[one.id for one in index.sources(service, topic)] for service in SERVICES for topic in TOPICS]
     return [*found, *(sorted(one.id for one in index.attachments_of(service)) for service in SERVICES)]
@@ -135,7 +135,7 @@ def test_what_has_lost_its_ground_is_left_out_and_known_to_be() -> None:
     live = open_at_once(saved.directory, MODEL).model
     assert live is not None
     gone = ObjectChange("node", f"{MODEL}/n1", 9, None)  # on another node of the network, which had not seen n2 yet
-    saved.directory = saved.directory.changed([gone], 9)
+    saved.directory = saved.directory.apply_changes([gone], 9)
     with pytest.raises(Refused, match="reopened"):
         apply_changes(live, MODEL, [("node", "n1")], saved.directory)
     model, whole = open_at_once(saved.directory, MODEL)

@@ -62,7 +62,7 @@ def batched(documents: list[DescribedDocument], standard: str, options: dict[str
     while True:
         left = [one for place, one in enumerate(documents) if place not in refused]
         try:
-            return b"".join(BUILT_IN.standard(standard).assembled(left, envelope, _Counting())), refused
+            return b"".join(BUILT_IN.standard(standard).assemble_members(left, envelope, _Counting())), refused
         except Refused as refusal:
             if not refusal.pointer.startswith("/members/"):
                 raise

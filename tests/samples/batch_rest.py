@@ -37,7 +37,7 @@ async def come_to_rest(node: SendPortScenario, owner: Caller, watching: Watching
         node.clock.advance(HOUR_S)
         await node.network.expiry.expire_due()
         await _work(node)
-        for batch in await node.network.batches.unsettled(node.profile("Acme/orders").gcid):
+        for batch in await node.network.batches.list_unsettled(node.profile("Acme/orders").gcid):
             await _continue(node, owner, batch)
         await _work(node)
         await _receive(node, watching)
@@ -48,7 +48,7 @@ async def come_to_rest(node: SendPortScenario, owner: Caller, watching: Watching
 
 
 async def _work(node: SendPortScenario) -> None:
-    node.port.changed()
+    node.port.note_change()
     await node.work()
 
 

@@ -107,4 +107,6 @@ def holds(when: Condition, looked_at: Subject) -> bool:
 
 def directory(*objects: object) -> Directory:
     """The directory in which these objects exist, rules and assets too."""
-    return Directory().changed([ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects], 1)
+    return Directory().apply_changes(
+        [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects], 1
+    )

@@ -69,7 +69,7 @@ class ExchangeScenario(Scenario):
         return not await self.poll(address)
 
     async def tally(self, binding: Binding) -> BindingTally:
-        return (await self.network.exchanges.opened(self.gcid(EXCHANGE))).tally(binding)
+        return (await self.network.exchanges.load(self.gcid(EXCHANGE))).tally(binding)
 
     async def eventually_acknowledged(self, session: str) -> None:
         """Wait for the exchange to settle its own delivery, which it does after all others are on their way."""

@@ -33,4 +33,4 @@ def applied(found: ConfigurationPlan, directory: Directory) -> Directory:
         ObjectChange(step.kind, step.key, step.seen_version + 1, msgspec.to_builtins(step.value))
         for step in found.steps
     ]
-    return directory.changed(changes, directory.version + 1)
+    return directory.apply_changes(changes, directory.version + 1)

@@ -56,13 +56,13 @@ class PushScenario(Scenario):
 Work = Callable[[PushScenario], Coroutine[Any, Any, None]]
 
 
-def in_virtual_time(*lives: Work, lanes: PushCapacity | None = None) -> None:
+def in_virtual_time(*lives: Work, capacity: PushCapacity | None = None) -> None:
     """Run a test in a time in which nobody waits; between one life and the next the network is started again."""
     loop, storage = virtual_loop(), MemoryStorage()
 
     async def run() -> None:
         for starts, work in enumerate(lives, 1):
-            async with PushScenario(VirtualClock(loop), storage, starts, lanes) as at:
+            async with PushScenario(VirtualClock(loop), storage, starts, capacity) as at:
                 await work(at)
 
     loop.run_until_complete(run())

@@ -80,7 +80,7 @@ class RememberedReferences:
             for key in pair:
                 self.records.setdefault((owner, name, key), CrossReferenceRecord(key))
 
-    async def related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
+    async def find_related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
         return [self._related(owner, name, key) for key in keys]
 
     def _related(self, owner: str, name: str, key: Key) -> list[CrossReferenceRecord]:
@@ -150,7 +150,7 @@ class Strict:
 
 
 class NoExchanges:
-    async def opened(self, gcid: str) -> OpenExchange:
+    async def load(self, gcid: str) -> OpenExchange:
         return OpenExchange()
 
 
@@ -166,14 +166,16 @@ class NoPartners:
 
 
 class NoModels:
-    async def opened(self, gcid: str) -> None:
+    async def load(self, gcid: str) -> None:
         return None
 
 
 def directory_with(host: Service, *assets: Asset) -> Directory:
     organizations = [Organization(name=service.organization) for service in (host, *PARTIES)]
     items = [*organizations, host, *PARTIES, *assets]
-    return Directory().changed([ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in items], 1)
+    return Directory().apply_changes(
+        [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in items], 1
+    )
 
 
 def asset(kind: AssetKind, name: str, content: str) -> Asset:

@@ -28,7 +28,7 @@ def directory_with(*objects: Any) -> Directory:
     """Return a directory with Acme, its service Supply, and these objects."""
     found = (Organization(name="Acme"), SUPPLY, *objects)
     changes = [ObjectChange(*object_key(one), 1, msgspec.to_builtins(one)) for one in found]
-    return Directory().changed(changes, 1)
+    return Directory().apply_changes(changes, 1)
 
 
 def dead_letter(at_us: int = EPOCH_US, cause: str = "tls", **fields: Any) -> NotifiableEvent:

@@ -70,7 +70,7 @@ def week() -> Week:
     directory = Directory()
     for seq, entry in entries.items():
         if (objects := getattr(entry, "objects", None)) is not None:
-            directory = directory.changed(objects, seq)
+            directory = directory.apply_changes(objects, seq)
     return Week(records=records, entries=entries, books=books, directory=directory)
 
 

@@ -43,7 +43,7 @@ class SystemdNotifier:
             self._watchdog_s = int(environment.pop("WATCHDOG_USEC", "0")) / 1_000_000
         self._task: asyncio.Task[None] | None = None
 
-    def ready(self) -> None:
+    def report_ready(self) -> None:
         """Report readiness; from now on, report at half the watchdog's interval that the event loop responds."""
         self._send("READY=1")
         if self._watchdog_s and self._address:

@@ -149,7 +149,7 @@ class MessageEndpoints(PostEndpoints):
 
     def organization_of(self, request: FastRequest) -> str:
         """Return the organization of a caller whose credentials were proven recently; otherwise its address."""
-        caller = self._authenticator.remembered(read_message_headers(request).proof, request.peer)
+        caller = self._authenticator.find_remembered(read_message_headers(request).proof, request.peer)
         return request.peer if caller is None else caller.organization or caller.name
 
     def _operation(self, name: str) -> Served | None:
@@ -160,7 +160,7 @@ class MessageEndpoints(PostEndpoints):
 
     def _as_caller(self, request: FastRequest, reply: FastReply, codec: Codec, served: Served) -> None:
         proof = read_message_headers(request).proof
-        caller = self._authenticator.remembered(proof, request.peer)
+        caller = self._authenticator.find_remembered(proof, request.peer)
         if caller is not None:
             served(caller, request, reply, codec)
         else:

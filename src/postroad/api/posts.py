@@ -142,7 +142,7 @@ class PostEndpoints:
                 served(caller, request, reply, codec)
                 return
             if read.refusal is not None:
-                raise read.refusal.refused()
+                raise read.refusal.build_refusal()
             posting = read.posting
             if posting is not None and request.trace:
                 posting = replace(posting, trace=request.trace)
@@ -236,12 +236,12 @@ class PostEndpoints:
         places: list[int] = []
         for place, post in enumerate(posts):
             if isinstance(post, Refused):
-                self._network.refuse(caller, post, 0, partial(answer.answered, place))
+                self._network.refuse(caller, post, 0, partial(answer.store_answer, place))
             else:
                 postings.append(post if key is None else _with_key(post, key, place))
                 places.append(place)
         if len(postings) <= AT_A_TIME:
-            self._network.submit_many(caller, postings, lambda at, given: answer.answered(places[at], given))
+            self._network.submit_many(caller, postings, lambda at, given: answer.store_answer(places[at], given))
         else:
             self._start(self._submit_slices(caller, postings, places, answer))
 
@@ -253,7 +253,7 @@ class PostEndpoints:
             some = places[first : first + AT_A_TIME]
 
             def answered(at: int, given: Answer, some: list[int] = some) -> None:
-                answer.answered(some[at], given)
+                answer.store_answer(some[at], given)
 
             self._network.submit_many(caller, postings[first : first + AT_A_TIME], answered)
             await asyncio.sleep(0)
@@ -339,7 +339,7 @@ class BulkAnswer:
         if not messages:
             self._send()
 
-    def answered(self, place: int, answer: Answer) -> None:
+    def store_answer(self, place: int, answer: Answer) -> None:
         """Store the answer for the message with this index."""
         self._answers[place] = Refused(answer.code, answer.detail) if isinstance(answer, Unavailable) else answer
         self._missing -= 1

@@ -50,7 +50,7 @@ async def _check(network: Network, settings: Settings, secrets: Secrets, warning
     now_us = network.clock.now_us()
     for kind, expiring in things.items():
         network.metrics.gauge("certificate_expires_timestamp_seconds", kind).set(_soonest_s(expiring, now_us))
-    for line in warnings.due(chain.from_iterable(things.values()), now_us):
+    for line in warnings.list_due(chain.from_iterable(things.values()), now_us):
         log.warning("credential.expires: %s", line)
 
 

@@ -82,7 +82,7 @@ def start_follower(
         store.journal,
         store.cursors,
         handle=handle,
-        arrived=signal.arrived,
+        arrived=signal.wait,
         leads=store.leads,
         is_needed=is_needed,
         batch_bytes=BATCH_BYTES,

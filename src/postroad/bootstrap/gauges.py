@@ -33,7 +33,7 @@ class NetworkGauges:
         self._top_services = top_services
         network.metrics.on_read(self._read_directory)
 
-    def queried(self, others: Sequence[Compute] = ()) -> QueriedGauges:
+    def build_queried(self, others: Sequence[Compute] = ()) -> QueriedGauges:
         """Return the gauges that take a query, with those of optional parts."""
         computations: list[Compute] = [
             self._read_index,

@@ -188,7 +188,7 @@ def _open_watermark(settings: Settings, network: Network, gauge: MemoryGauge) ->
 def _open_gauges(settings: Settings, network: Network, store: Store, stack: AsyncExitStack) -> QueriedGauges:
     watch_process(network.metrics)
     others = list_optional_gauges(settings, network, store)
-    gauges = NetworkGauges(network, store.leads, settings.metrics_services).queried(others)
+    gauges = NetworkGauges(network, store.leads, settings.metrics_services).build_queried(others)
     stack.push_async_callback(gauges.close)
     return gauges
 

@@ -161,7 +161,7 @@ class Settings:
     def warehouse_folder(self) -> Path:
         return Path(self.warehouse).expanduser() if self.warehouse else self.data / WAREHOUSE_FOLDER
 
-    def shown(self) -> dict[str, Any]:
+    def mask_secrets(self) -> dict[str, Any]:
         """Return all values, with secrets masked."""
         values = {field.name: getattr(self, field.name) for field in dataclasses.fields(self)}
         return {name: "***" if name in SECRET and value else value for name, value in values.items()}

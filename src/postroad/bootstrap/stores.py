@@ -157,7 +157,7 @@ async def _open_shared(terms: StoreTerms) -> Store:
     stack.push_async_callback(index.close)
     leadership = PostgresLeadership(settings.postgres)
     stack.push_async_callback(leadership.close)
-    keeper = FollowedIndex(journal, index, leadership.held, patience_s=PATIENCE_S, on_unreadable=terms.stopping.stop)
+    keeper = FollowedIndex(journal, index, leadership.acquire, patience_s=PATIENCE_S, on_unreadable=terms.stopping.stop)
     await keeper.start()
     stack.push_async_callback(keeper.stop)
     cursors = await open_cursors(settings)
@@ -181,6 +181,6 @@ async def _open_shared(terms: StoreTerms) -> Store:
         desk=desk,
         cursors=cursors,
         commits=commits,
-        leads=leadership.held,
+        leads=leadership.acquire,
         nodes=nodes,
     )

@@ -64,7 +64,7 @@ class ConsumerPace:
         """Whether the lease lasts for one more message that is as slow as the slowest so far."""
         return self._clock() + self._slowest_s < self._begun_s + self._lease_s
 
-    def done(self) -> None:
+    def record_message(self) -> None:
         now_s = self._clock()
         self._slowest_s = max(self._slowest_s, now_s - self._last_s)
         self._last_s = now_s
@@ -113,7 +113,7 @@ def consume(conversations: Conversations, polling: PollRequest, stopped: IsStopp
                 _log.warning(TOO_SLOW, len(messages) - number, len(messages), polling.lease_s)
                 break
             yield from _handle(conversations, message)
-            pace.done()
+            pace.record_message()
             handled += 1
         pace.settle_on(len(messages))
     return handled

@@ -79,7 +79,7 @@ class ModelViewer:
         way[-1].is_open = True
         return way
 
-    def attached(self, one: Attachment) -> ShownAttachment:
+    def show_attachment(self, one: Attachment) -> ShownAttachment:
         return ShownAttachment(
             id=one.id,
             service=describe_service(self.caller, one.service, self.directory),
@@ -98,7 +98,7 @@ class ModelViewer:
         return ModelBranch(
             tag=node.tag,
             topics=node.topics,
-            attached=[self.attached(one) for one in found[:MAX_ATTACHED]],
+            attached=[self.show_attachment(one) for one in found[:MAX_ATTACHED]],
             more_attached=max(0, len(found) - MAX_ATTACHED),
             is_open=node.depth - start.depth < OPEN_LEVELS,
         )

@@ -42,7 +42,7 @@ class CommitSignal:
     def notify(self, seq: int) -> None:
         self._committed.set()
 
-    async def arrived(self) -> None:
+    async def wait(self) -> None:
         """Return when there may be new entries."""
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(self._look_again_s):

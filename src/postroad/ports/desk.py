@@ -128,12 +128,12 @@ class Desk(Protocol):
         """Look up deliveries together; returns those that exist, by number."""
         ...
 
-    async def seen(self, key: int) -> tuple[int, str] | None:
+    async def find_first_use(self, key: int) -> tuple[int, str] | None:
         """Return the entry number and session under which a durable entry first used a key."""
         ...
 
     def checks(self, key: int) -> bool:
-        """Return True if steps with this key are checked against all earlier entries; if not, call ``seen`` before submitting."""
+        """Return True if steps with this key are checked against all earlier entries; if not, call ``find_first_use``."""
         ...
 
     def waiting(self, mailbox: str) -> int:

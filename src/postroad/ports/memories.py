@@ -51,7 +51,7 @@ class NetworkNode(NamedTuple):
 class NodeRegistry(Protocol):
     """The nodes of a network."""
 
-    async def seen(self) -> list[NetworkNode]:
+    async def list_nodes(self) -> list[NetworkNode]:
         """Return the nodes that were seen in the last ten minutes, this one included."""
         ...
 

@@ -21,7 +21,7 @@ class Arguments:
     def get(self, name: str, default: str = "") -> str:
         return self._given.get(name) or default
 
-    def needed(self, name: str) -> str:
+    def require(self, name: str) -> str:
         value = self._given.get(name, "")
         if not value:
             raise bad_argument(

@@ -71,7 +71,7 @@ async def _catalogue_faults(draft: AssetDraft, validator: Validator) -> list[Doc
     referrers = catalogue.referrers(kind, name) if draft.with_referrers else []
     for one in (name, *referrers):
         try:
-            await validator.check(catalogue.named(one, kind))
+            await validator.check(catalogue.find(one, kind))
         except Refused as refusal:
             fault = _fault(refusal)
             return [

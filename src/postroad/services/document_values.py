@@ -33,7 +33,7 @@ class DocumentValues(Protocol):
     @property
     def values(self) -> tuple[str, ...]: ...
 
-    def replaced(self, replacements: Mapping[str, str | None]) -> bytes: ...
+    def replace_values(self, replacements: Mapping[str, str | None]) -> bytes: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,7 +93,7 @@ async def replace_values(
     changed: dict[str, Part] = {}
     for one in looked:
         if not replacements.keys().isdisjoint(one.found.values):
-            data = await run_off_loop(len(one.part.data), one.found.replaced, replacements)
+            data = await run_off_loop(len(one.part.data), one.found.replace_values, replacements)
             changed[one.part.id] = replace(one.part, data=data, content_type=set_utf8_charset(one.part.content_type))
     return tuple(changed.get(part.id, part) for part in message.parts) if changed else None
 

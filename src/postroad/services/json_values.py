@@ -57,7 +57,7 @@ class JsonValues:
     def values(self) -> tuple[str, ...]:
         return tuple(json_text(scalar.value) for scalar in self._found)
 
-    def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
+    def replace_values(self, replacements: Mapping[str, str | None]) -> bytes:
         """Return the document with replaced values; None removes the member, values without a replacement stay."""
         for scalar in self._found:
             text = json_text(scalar.value)

@@ -28,7 +28,7 @@ class LookupService:
 
     async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
         arguments = Arguments(message.arguments)
-        path, missing = arguments.needed("element"), arguments.choice("missing", MISSING, "keep")
+        path, missing = arguments.require("element"), arguments.choice("missing", MISSING, "keep")
         content = tools.asset(AssetKind.TABLE, arguments.get("table")).content
         mapping = await self._mapping(content, arguments.get("column"), arguments.get("value"))
         looked = await find_part_values(message, arguments, path)

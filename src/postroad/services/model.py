@@ -28,7 +28,7 @@ MAX_NAMED = 10
 
 class ModelService:
     async def work(self, message: Delivered, tools: Tools) -> ServiceResult:
-        index = await tools.models.opened(tools.service.gcid)
+        index = await tools.models.load(tools.service.gcid)
         if index is None:
             raise Refused(
                 "configuration.conflict", f"{tools.service.address} has no nodes yet; its owner must import a tree"
@@ -37,7 +37,7 @@ class ModelService:
         consumers = index.publish(source.id, message.topic)
         return ServiceResult(forwards=tuple([Forward(one.service, one.id) for one in consumers]))
 
-    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
+    async def finish_forward(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
         """Return the number of receivers to a requester."""
         return ServiceResult(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 

@@ -31,11 +31,11 @@ class ProvisioningService:
         arguments = Arguments(message.arguments)
         match message.topic:
             case topic if topic == CONFIRM:
-                token = arguments.needed("token")
+                token = arguments.require("token")
                 cookie = _cookie(message, arguments)
-                await tools.trust.confirm(sender, arguments.needed("GCID"), token, cookie, said_in=message.session)
+                await tools.trust.confirm(sender, arguments.require("GCID"), token, cookie, said_in=message.session)
             case topic if topic == REVOKE:
-                gcid = arguments.needed("GCID")
+                gcid = arguments.require("GCID")
                 await tools.trust.revoke(sender.gcid, gcid, (sender.gcid,), said_in=message.session)
             case topic if topic == REGISTER:
                 await self._register(sender, message, arguments, tools)
@@ -46,7 +46,7 @@ class ProvisioningService:
 
     async def _register(self, sender: Service, message: Delivered, arguments: Arguments, tools: Tools) -> None:
         cookie = _cookie(message, arguments)
-        await tools.trust.register_cookie(sender.gcid, sender, arguments.needed("GCID"), cookie)
+        await tools.trust.register_cookie(sender.gcid, sender, arguments.require("GCID"), cookie)
 
 
 def _cookie(message: Delivered, arguments: Arguments) -> Cookie | None:

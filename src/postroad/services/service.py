@@ -56,14 +56,14 @@ class ProvisioningActions(Protocol):
 class ExchangeSource(Protocol):
     """Opens exchanges by GCID."""
 
-    async def opened(self, gcid: str) -> OpenExchange:
+    async def load(self, gcid: str) -> OpenExchange:
         """Return the exchange with all its current bindings."""
 
 
 class ModelSource(Protocol):
     """Opens models by GCID."""
 
-    async def opened(self, gcid: str) -> ModelIndex | None:
+    async def load(self, gcid: str) -> ModelIndex | None:
         """Return the current model; None if it has no nodes."""
 
 
@@ -127,6 +127,6 @@ class HostedService(Protocol):
 
 @runtime_checkable
 class ForwardingService(HostedService, Protocol):
-    """A service that forwards messages in its own name; the host forwards them, then calls ``forwarded``."""
+    """A service that forwards messages in its own name; the host forwards them, then calls ``finish_forward``."""
 
-    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult: ...
+    async def finish_forward(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult: ...

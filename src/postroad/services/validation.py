@@ -73,7 +73,7 @@ class ValidationTools(Protocol):
 
 async def require_valid(part: Part, schema: str, tools: ValidationTools) -> None:
     """Raise Refused with ``document.invalid`` unless the document is valid by the schema of that name."""
-    meant = catalogue_of(tools.directory, tools.service.gcid).named(schema)
+    meant = catalogue_of(tools.directory, tools.service.gcid).find(schema)
     faults = await tools.validator.validate(meant, part.data)
     if faults:
         raise Refused(INVALID, str(JudgedDocument(part=part, schema=meant.name, faults=faults)))
@@ -82,7 +82,7 @@ async def require_valid(part: Part, schema: str, tools: ValidationTools) -> None
 async def _judged(message: Delivered, arguments: Arguments, tools: Tools) -> list[JudgedDocument]:
     catalogue = catalogue_of(tools.directory, tools.service.gcid)
     named = arguments.get("schema")
-    schema = catalogue.named(named) if named else None
+    schema = catalogue.find(named) if named else None
 
     def fits(part: Part) -> bool:
         return catalogue.concerns(part) if schema is None else is_applicable(schema.kind, part)

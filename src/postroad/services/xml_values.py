@@ -68,7 +68,7 @@ class XmlValues:
     def values(self) -> tuple[str, ...]:
         return tuple(target.value for target in self._targets)
 
-    def replaced(self, replacements: Mapping[str, str | None]) -> bytes:
+    def replace_values(self, replacements: Mapping[str, str | None]) -> bytes:
         """Return the document with new values; None removes a value, unnamed values stay."""
         concerned = [target for target in self._targets if target.value in replacements]
         spans = _spans(self._utf8, {target.element for target in concerned})
@@ -159,16 +159,16 @@ class _Recorder:
         self.spans: dict[int, ElementSpan] = {}
         self.scanner = scanner
         scanner.ordered_attributes = True
-        scanner.StartElementHandler = self.started
+        scanner.StartElementHandler = self.start_element
 
-    def started(self, _name: str, attributes: list[str]) -> None:
+    def start_element(self, _name: str, attributes: list[str]) -> None:
         self._number += 1
         if self._number in self._wanted:
             self._keep()  # of an outer element, of which only attributes are wanted
             self._found = (self._number, self.scanner.CurrentByteIndex, tuple(map(_qualified, attributes[::2])))
-            self.scanner.EndElementHandler = self.ended
+            self.scanner.EndElementHandler = self.end_element
 
-    def ended(self, _name: str) -> None:
+    def end_element(self, _name: str) -> None:
         self.scanner.EndElementHandler = None
         self._keep()
         if len(self.spans) == len(self._wanted):

@@ -15,7 +15,7 @@ from postroad.core.model.snapshot import Directory
 def make_directory(*objects: Any, version: int = 1) -> Directory:
     """Return the directory of these objects."""
     changes = [ObjectChange(*object_key(item), 1, msgspec.to_builtins(item)) for item in objects]
-    known = Directory().changed(changes, version)
+    known = Directory().apply_changes(changes, version)
     # The same objects, not copies, so that tests can compare by identity.
     for item in objects:
         kind, key = object_key(item)

@@ -107,7 +107,7 @@ class Scenario:
             if self._engines is not None:
                 await opening.enter_async_context(run_hosted_services(self.network, self._engines))
             if self._pushes:
-                stage = PushStage(self.network, self.receivers, self.secrets, lanes=self._push_capacity)
+                stage = PushStage(self.network, self.receivers, self.secrets, capacity=self._push_capacity)
                 stage.start()
                 opening.push_async_callback(stage.close)
             self._open = opening.pop_all()

@@ -134,7 +134,7 @@ class Hall:
         return [content(one) for one in waiting]
 
     async def tally(self, binding: Binding) -> BindingTally:
-        return (await self.network.exchanges.opened(binding.exchange)).tally(binding)
+        return (await self.network.exchanges.load(binding.exchange)).tally(binding)
 
 
 def content(delivered: Delivered) -> str:

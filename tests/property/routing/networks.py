@@ -61,7 +61,9 @@ class Posted:
 
 def directory_with(*objects: Any) -> Directory:
     """The directory in which exactly these organizations, services and rules exist."""
-    return Directory().changed([ObjectChange(*object_key(each), 1, msgspec.to_builtins(each)) for each in objects], 1)
+    return Directory().apply_changes(
+        [ObjectChange(*object_key(each), 1, msgspec.to_builtins(each)) for each in objects], 1
+    )
 
 
 def gcid(number: int) -> str:

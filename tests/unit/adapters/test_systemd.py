@@ -66,7 +66,7 @@ async def test_states_are_sent_until_the_process_stops(tmp_path: Path) -> None:
         receiving.settimeout(30)
         environment = {"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "20000", "WATCHDOG_PID": "7"}
         notifier = SystemdNotifier(environment, 7)
-        notifier.ready()
+        notifier.report_ready()
         states = [await asyncio.to_thread(receiving.recv, 100) for _ in range(4)]
         notifier.stopping()
         while (state := await asyncio.to_thread(receiving.recv, 100)) == b"WATCHDOG=1":
@@ -78,12 +78,12 @@ async def test_states_are_sent_until_the_process_stops(tmp_path: Path) -> None:
 
 async def test_without_a_service_manager_nothing_is_sent() -> None:
     notifier = SystemdNotifier({}, 7)
-    notifier.ready()
+    notifier.report_ready()
     notifier.stopping()
 
 
 async def test_a_service_manager_that_is_gone_stops_nothing(tmp_path: Path) -> None:
-    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}, 7).ready()
+    SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "gone")}, 7).report_ready()
 
 
 async def test_an_event_loop_that_hangs_sends_no_sign_of_life(tmp_path: Path) -> None:
@@ -91,7 +91,7 @@ async def test_an_event_loop_that_hangs_sends_no_sign_of_life(tmp_path: Path) ->
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as receiving:
         receiving.bind(str(tmp_path / "notify"))
         notifier = SystemdNotifier({"NOTIFY_SOCKET": str(tmp_path / "notify"), "WATCHDOG_USEC": "40000"}, 7)
-        notifier.ready()
+        notifier.report_ready()
         await asyncio.sleep(0)  # the first sign of life
         assert read_all(receiving)[:2] == ["READY=1", "WATCHDOG=1"]
         time.sleep(0.4)  # sleeps: the event loop hangs for ten intervals

@@ -54,7 +54,7 @@ class Mistaken:
 
         return fails
 
-    def remembered(self, *_: object) -> Any:
+    def find_remembered(self, *_: object) -> Any:
         return Somebody()
 
 

@@ -156,4 +156,4 @@ def test_wrong_mail_settings_are_refused_without_the_password(values: dict[str, 
         read_settings(environment={}, overrides=values)
     assert [one.partition(":")[0] for one in caught.value.faults] == [fault]
     assert "hidden" not in str(caught.value)
-    assert Settings(smtp_url="smtp://hub:hidden@x").shown()["smtp_url"] == "***"
+    assert Settings(smtp_url="smtp://hub:hidden@x").mask_secrets()["smtp_url"] == "***"

@@ -52,7 +52,7 @@ def test_a_low_level_is_raised_first(version: int) -> None:
     assert isinstance(raised, ConfigurationChanged)
     [change] = raised.objects
     assert (change.kind, change.key, change.version) == (LEVEL_KIND, LEVEL_KEY, version + 1)
-    assert Directory().changed([change], 1).level == NEWEST
+    assert Directory().apply_changes([change], 1).level == NEWEST
     assert isinstance(restored, NetworkRestored)
     assert (restored.reason, restored.skip_numbers, restored.backup) == ("why", 7, 9)
 

@@ -83,7 +83,7 @@ def test_contradictions_are_found(tmp_path: Path, text: str, fault: str) -> None
 
 
 def test_secrets_are_masked_when_shown() -> None:
-    shown = Settings(secret="ab" * 32, postgres="postgresql://user:password@host/db").shown()
+    shown = Settings(secret="ab" * 32, postgres="postgresql://user:password@host/db").mask_secrets()
     assert (shown["secret"], shown["postgres"], shown["port"]) == ("***", "***", 8470)
 
 

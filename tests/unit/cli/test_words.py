@@ -361,7 +361,7 @@ def test_a_note_keeps_its_lines_and_tables_take_no_escapes(capsys: pytest.Captur
 )  # fmt: skip
 def test_nothing_that_others_wrote_moves_the_cursor(evil: str, capsys: pytest.CaptureFixture[str]) -> None:
     out = Output()
-    out.say(f"saw {evil}\nnext\tline")
+    out.print(f"saw {evil}\nnext\tline")
     out.show(Text(f"saw {evil}"))
     out.error("route.failed", evil)
     printed = capsys.readouterr()

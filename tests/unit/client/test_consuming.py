@@ -207,7 +207,7 @@ def test_who_is_quick_again_takes_more_again() -> None:
         for _ in range(asked[-1]):
             if pace.has_time():
                 now[0] += each_s
-                pace.done()
+                pace.record_message()
         pace.settle_on(asked[-1])
     assert (asked, pace.polling().max) == ([5, 1, 2, 4, 5], 3)
     pace.handed_out()
@@ -220,7 +220,7 @@ def test_without_a_lease_of_its_own_a_consumer_always_goes_on() -> None:
     pace = ConsumerPace(PollRequest(max=5), lambda: float(next(times)))
     pace.handed_out()
     assert pace.has_time()
-    pace.done()
+    pace.record_message()
     assert pace.has_time()
     pace.settle_on(1)
     assert pace.polling().max == 5

@@ -103,8 +103,8 @@ def raised_to(level: int, **more: Any) -> ObjectChange:
 
 
 def test_the_directory_has_the_level_of_the_object() -> None:
-    assert Directory().changed([raised_to(1)], 1).level == 1
-    assert Directory().changed([raised_to(1)], 1).changed([raised_to(2)], 2).level == 2
+    assert Directory().apply_changes([raised_to(1)], 1).level == 1
+    assert Directory().apply_changes([raised_to(1)], 1).apply_changes([raised_to(2)], 2).level == 2
 
 
 def test_a_level_that_a_later_version_wrote_can_be_explained() -> None:

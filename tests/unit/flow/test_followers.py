@@ -45,7 +45,7 @@ class Node:
             journal,
             cursors,
             handle=task.handle,
-            arrived=self.signal.arrived,
+            arrived=self.signal.wait,
             leads=self._leads,
             is_needed=lambda: self.needed,
             try_again_s=0.0,

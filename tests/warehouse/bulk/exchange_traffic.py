@@ -134,7 +134,7 @@ async def play(data: Path, messages: list[Message]) -> Played:
         for other in ("Acme/Next", "Acme/Strict"):  # behind all that was forwarded there
             sent = [replace(one, to=(Recipient(other),), handle=f"{other} {one.handle}") for one in messages[:20]]
             refused |= await _publish(running, sent)
-        exchange = await running.network.exchanges.opened(EXCHANGE)
+        exchange = await running.network.exchanges.load(EXCHANGE)
         tallies = {one.name: exchange.tally(one) for one in bindings() if one.exchange == EXCHANGE}
     return Played(str(data / "journal"), tallies, refused)
 
@@ -169,7 +169,7 @@ def routings() -> dict[str, Routing]:
 
 def directory_of(items: list[Any]) -> Directory:
     """The directory that has these objects, as a journal would bring it about."""
-    return Directory().changed(changes_of(items), 1)
+    return Directory().apply_changes(changes_of(items), 1)
 
 
 def changes_of(items: list[Any]) -> list[ObjectChange]:

@@ -1,4 +1,4 @@
-"""The same messages through a batcher on a clock that tests move, and through the bulk lane on Spark: the same bytes."""
+"""The same messages through a batcher on a clock that tests move, and through the bulk operation on Spark: the same bytes."""
 
 from __future__ import annotations
 
@@ -109,10 +109,10 @@ async def _post(there: SendPortScenario, number: int, chance: random.Random) -> 
 def test_an_archive_gives_the_bytes_that_the_batcher_gave(spark: SparkSession, tmp_path: Path, name: str) -> None:
     played = asyncio.run(play(POLICIES[name], tmp_path / "data", seed=len(name)))
     assert len(played.interchanges) > 3
-    directory = read_directories(played.journal).latest()
+    directory = read_directories(played.journal).find_latest()
     port, folder = find_named_send_port(PORT, directory), str(tmp_path / "out")
-    lane = GatherOperation(port=port, folder=folder, sent_to_it=True)
-    gather = BulkRun(lane=lane, pieces=list_pieces(played.journal), directory=directory)
+    operation = GatherOperation(port=port, folder=folder, sent_to_it=True)
+    gather = BulkRun(operation=operation, pieces=list_pieces(played.journal), directory=directory)
     counts = write_batches(spark, BatchRun(gather=gather, port=port, folder=folder, until_us=played.until_us))
     files = sorted((tmp_path / "out" / "interchanges").iterdir())
     assert [file.read_bytes() for file in files] == played.interchanges

@@ -1,4 +1,4 @@
-"""The same traffic through a running server and through the bulk lane on Spark: the same routes, the same bytes."""
+"""The same traffic through a running server and through the bulk operation on Spark: the same routes, the same bytes."""
 
 from __future__ import annotations
 
@@ -76,11 +76,11 @@ def journal(network: Served) -> list[Posted]:
     return found
 
 
-def lane_rows(spark: SparkSession, archive: Path, data: Path) -> list[dict[str, Any]]:
+def operation_rows(spark: SparkSession, archive: Path, data: Path) -> list[dict[str, Any]]:
     run = BulkRun(
-        lane=RouteOperation(),
+        operation=RouteOperation(),
         pieces=list_pieces(str(archive)),
-        directory=read_directories(str(data / "journal")).latest(),
+        directory=read_directories(str(data / "journal")).find_latest(),
         unsaid=ArchiveDefaults(at_us=NOW_US),
     )
     return [row.asDict(recursive=True) for row in result_frame(spark, run).collect()]
@@ -100,7 +100,7 @@ def test_an_archive_is_routed_as_the_server_routed_the_same_wires(
     for number, (form, wire) in enumerate(wires()):
         (tmp_path / f"{number:03}.{ENDINGS[form]}").write_bytes(wire)
     by_file: dict[int, list[dict[str, Any]]] = {}
-    for row in lane_rows(spark, tmp_path, network.data):
+    for row in operation_rows(spark, tmp_path, network.data):
         by_file.setdefault(int(Path(row["file"]).name[:3]), []).append(row)
     assert len(by_file) == len(journal) == len(wires())
     for number, (_, entry, body) in enumerate(journal):
@@ -124,7 +124,7 @@ def with_copies(entry: MessagePosted, copies: Any) -> MessagePosted:
 def test_the_journal_itself_is_routed_as_it_was(spark: SparkSession, network: Served, journal: list[Posted]) -> None:
     accepted = {seq: (entry, body) for seq, entry, body in journal if isinstance(entry, MessagePosted)}
     by_entry: dict[int, list[dict[str, Any]]] = {}
-    for row in lane_rows(spark, network.data, network.data):
+    for row in operation_rows(spark, network.data, network.data):
         by_entry.setdefault(row["position"], []).append(row)
     assert set(by_entry) == set(accepted)
     for seq, (entry, body) in accepted.items():

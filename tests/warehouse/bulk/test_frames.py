@@ -1,4 +1,4 @@
-"""A lane over messages that are in Spark already, whole tables and streams."""
+"""A bulk operation over messages that are in Spark already, whole tables and streams."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 NOW_US = 1_794_909_600_000_000
 DIRECTORY = apply_document(document())
-LANE = RouteOperation()
+OPERATION = RouteOperation()
 
 
 def expected() -> list[dict[str, Any]]:
@@ -28,7 +28,9 @@ def expected() -> list[dict[str, Any]]:
         ArchivedMessage(ArchivePlace("t", number), message.sender, NOW_US, form, len(wire), message)
         for number, ((form, wire), message) in enumerate(zip(wires(), messages() * len(CODECS), strict=True))
     ]
-    return [row for batch in handle_messages([*items], LANE, LANE.prepare(DIRECTORY)) for row in batch.to_pylist()]
+    return [
+        row for batch in handle_messages([*items], OPERATION, OPERATION.prepare(DIRECTORY)) for row in batch.to_pylist()
+    ]
 
 
 @pytest.mark.req("P5")
@@ -36,14 +38,14 @@ def test_a_table_of_wires_is_handled_as_an_archive_is(spark: SparkSession) -> No
     rows = [("t", number, "", NOW_US, form, wire) for number, (form, wire) in enumerate(wires())]
     rows.append(("t", len(rows), "", NOW_US, "fax", b"?"))
     unsaid = [(None, len(rows), None, None, "json", None), (None, len(rows) + 1, None, None, None, b"?")]
-    found = run_on_wires(spark.createDataFrame([*rows, *unsaid], WIRES).repartition(3), LANE, DIRECTORY)
+    found = run_on_wires(spark.createDataFrame([*rows, *unsaid], WIRES).repartition(3), OPERATION, DIRECTORY)
     by_place = [row.asDict(recursive=True) for row in found.orderBy("position", "copy").collect()]
     assert by_place[:-3] == expected()
     assert [row["code"] for row in by_place[-3:]] == ["wire.unsupported", "wire.malformed", "wire.unsupported"]
 
 
 @pytest.mark.req("P5")
-def test_a_stream_of_wires_passes_a_lane(spark: SparkSession, tmp_path: Path) -> None:
+def test_a_stream_of_wires_passes_an_operation(spark: SparkSession, tmp_path: Path) -> None:
     source, target = tmp_path / "in", tmp_path / "out"
     source.mkdir()
     lines = spark.readStream.text(str(source)).selectExpr(
@@ -53,7 +55,7 @@ def test_a_stream_of_wires_passes_a_lane(spark: SparkSession, tmp_path: Path) ->
         made = [JSON_FORM.encode_post(order(number, 10)) for number in part]
         (source / f"{part.start}.ndjson").write_bytes(b"\n".join(made))
         query = (
-            run_on_wires(lines, LANE, DIRECTORY)
+            run_on_wires(lines, OPERATION, DIRECTORY)
             .writeStream.option("checkpointLocation", str(tmp_path / "checkpoint"))
             .trigger(availableNow=True)
             .start(str(target), format="parquet")

@@ -85,9 +85,9 @@ def test_directories_exist_as_of_any_entry(tmp_path: Path) -> None:
     folder = journal.write(tmp_path)
     known = read_directories(str(folder))
     assert known.at(first).organizations["mybiz"].description == ""
-    assert known.latest().organizations["mybiz"].description == "changed"
-    assert (known.at(first).version, known.latest().version) == (1, 3)
-    assert known.latest().rules == DIRECTORY.rules
+    assert known.find_latest().organizations["mybiz"].description == "changed"
+    assert (known.at(first).version, known.find_latest().version) == (1, 3)
+    assert known.find_latest().rules == DIRECTORY.rules
 
 
 def test_an_entry_of_an_odd_shape_costs_itself_alone(tmp_path: Path) -> None:

@@ -75,14 +75,14 @@ def test_an_archive_becomes_one_row_for_each_binding_that_says_yes(spark: SparkS
 
 
 def test_messages_for_others_can_be_left_out(archive: Path) -> None:
-    directory = read_directories(str(archive.parent / "data" / "journal")).latest()
+    directory = read_directories(str(archive.parent / "data" / "journal")).find_latest()
     for_all = rows_of(archive, MatchOperation(exchange=EXCHANGE), directory)
     for_it = rows_of(archive, MatchOperation(exchange=EXCHANGE, sent_to_it=True), directory)
     assert {row["handle"] for row in for_all} - {row["handle"] for row in for_it} == {"h3", "h4", "h5"}
 
 
-def rows_of(archive: Path, lane: MatchOperation, directory: Directory) -> list[dict[str, Any]]:
-    batches = run_locally(list_pieces(str(archive)), lane, directory, ArchiveDefaults())
+def rows_of(archive: Path, operation: MatchOperation, directory: Directory) -> list[dict[str, Any]]:
+    batches = run_locally(list_pieces(str(archive)), operation, directory, ArchiveDefaults())
     return [row for batch in batches for row in batch.to_pylist()]
 
 

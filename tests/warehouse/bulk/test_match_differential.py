@@ -1,4 +1,4 @@
-"""The same messages through the server's exchange and through the lane that matches, on Spark: the same answers."""
+"""The same messages through the server's exchange and through the operation that matches, on Spark: the same answers."""
 
 from __future__ import annotations
 
@@ -65,8 +65,8 @@ def written_down(journal: str, exchange: str) -> list[Forwarded]:
 
 
 def matched(spark: SparkSession, journal: str, exchange: str) -> list[dict[str, Any]]:
-    lane = MatchOperation(exchange=exchange, sent_to_it=True, routings=routings())
-    run = BulkRun(lane=lane, pieces=list_pieces(journal), directory=read_directories(journal).latest())
+    operation = MatchOperation(exchange=exchange, sent_to_it=True, routings=routings())
+    run = BulkRun(operation=operation, pieces=list_pieces(journal), directory=read_directories(journal).find_latest())
     return [row.asDict() for row in result_frame(spark, run).collect()]
 
 
@@ -115,7 +115,7 @@ def test_every_refusal_is_found_again(spark: SparkSession, played: Played) -> No
 
 
 def test_what_was_forwarded_is_routed_as_it_was(played: Played) -> None:
-    directory = read_directories(played.journal).latest()
+    directory = read_directories(played.journal).find_latest()
     batches = run_locally(list_pieces(played.journal), RouteOperation(), directory, ArchiveDefaults())
     rows = [row for batch in batches for row in batch.to_pylist()]
     for entry, _ in entries(played.journal):
@@ -128,7 +128,7 @@ def test_what_was_forwarded_is_routed_as_it_was(played: Played) -> None:
 @pytest.mark.parametrize("as_it_was", [False, True])
 def test_what_if_plays_exactly_what_the_server_has_sent_on(played: Played, as_it_was: bool) -> None:
     history = read_directories(played.journal)
-    today = history.latest()
+    today = history.find_latest()
     question = WhatIfQuestion(
         before=today, after=today, window=TimeWindow(), as_it_was=as_it_was, history=history, routings=routings()
     )

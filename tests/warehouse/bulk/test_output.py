@@ -1,4 +1,4 @@
-"""What a lane's job leaves behind: what finished tasks reported, whole, and nothing else."""
+"""What a bulk job leaves behind: what finished tasks reported, whole, and nothing else."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from postroad.warehouse.bulk.read.directories import apply_document
 from postroad.warehouse.bulk.routing import RouteOperation
 from tests.warehouse.bulk.traffic import document, order
 
-LANE = RouteOperation()
+OPERATION = RouteOperation()
 
 
 def test_only_what_was_reported_stays(tmp_path: Path) -> None:
@@ -38,9 +38,9 @@ def test_rows_are_written_in_groups_and_counted_by_code(tmp_path: Path, monkeypa
         archived(number, order(number, 1, sender="" if number % 3 == 0 else "MyBiz/Watch")) for number in range(9_000)
     ]
     monkeypatch.setattr(output, "GROUP_ROWS", 5_000)
-    batches = handle_messages(items, LANE, LANE.prepare(apply_document(document())))
+    batches = handle_messages(items, OPERATION, OPERATION.prepare(apply_document(document())))
     file = tmp_path / "new" / "folder" / "rows.parquet"
-    assert write_file(batches, schema_of(LANE), str(file)) == {"": 6_000, "sender.unknown": 3_000}
+    assert write_file(batches, schema_of(OPERATION), str(file)) == {"": 6_000, "sender.unknown": 3_000}
     found = pq.ParquetFile(file)
     assert found.metadata.num_row_groups < 4
     assert found.read().column("position").to_pylist() == list(range(9_000))

@@ -67,7 +67,7 @@ def _routed_here(folder: Path) -> list[dict[str, Any]]:
     """The same without Spark."""
     archive = str(folder / "data" / JOURNAL_FOLDER)
     batches = run_locally(
-        list_pieces(archive), RouteOperation(), read_directories(archive).latest(), ArchiveDefaults(at_us=1)
+        list_pieces(archive), RouteOperation(), read_directories(archive).find_latest(), ArchiveDefaults(at_us=1)
     )
     return _sorted(pa.Table.from_batches(batches))
 

@@ -217,7 +217,7 @@ def test_a_folder_without_an_archive_is_said_so(tmp_path: Path) -> None:
 def test_a_line_that_is_none_of_ours_fails_and_lands_nothing(
     spark: SparkSession, tmp_path: Path, line: str, fault: str
 ) -> None:
-    """An archive of messages, which is for the bulk lane, has columns that sound alike."""
+    """An archive of messages, which is for bulk operations, has columns that sound alike."""
     (tmp_path / "1-1.jsonl").write_text(f"{line}\n")
     store = DeltaStore(spark, tmp_path / "tables")
     with pytest.raises(Unavailable, match=fault):

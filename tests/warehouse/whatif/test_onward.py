@@ -308,7 +308,7 @@ def test_what_really_happened_is_known_by_the_bindings_of_the_time(playing: Forw
     gone = type(any_saved)(any_saved.kind, any_saved.key, 2, None)
     history = DirectoryVersions([(1, [*base, any_saved]), (5, [large_saved]), (9, [gone])])
     history = DirectoryVersions.from_text(history.text())  # as workers have it
-    today = history.latest()
+    today = history.find_latest()
     question = WhatIfQuestion(before=today, after=today, window=TimeWindow(), as_it_was=True, history=history)
     lost: Change = ("not forwarded", [], ["Acme/North"], ["binding 'All' at Acme/Orders was removed"])
     gained: Change = ("forwarded", ["Acme/South"], [], ["binding 'Large' at Acme/Orders is new"])

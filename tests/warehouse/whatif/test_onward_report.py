@@ -66,7 +66,7 @@ def test_changed_bindings_over_a_journal(spark: SparkSession, tmp_path: Path) ->
         message = Message(sender="MyBiz/Purchasing", to=(Recipient("Acme/Orders"),), handle=f"h{number}", parts=(part,))
         journal.post(message, OCTOBER_US + number)
     folder = str(journal.write(tmp_path / "data"))
-    today = read_directories(folder).latest()
+    today = read_directories(folder).find_latest()
     assert today.bindings == before.bindings
     question = WhatIfQuestion(before=today, after=apply_document(change(), today, prune=True), window=TimeWindow())
     rows = compare_journal(spark, WhatIfJob(question=question, pieces=list_pieces(folder))).localCheckpoint()

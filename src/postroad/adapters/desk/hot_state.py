@@ -121,7 +121,7 @@ class HotState:
         """Whether ``has_key`` is certain about this key."""
         return self.keys.decides(key) or (key >= FLAGGED_FROM and self.flagged.decides(key))
 
-    def known(self, number: int) -> bool:
+    def is_newer_than(self, number: int) -> bool:
         """Whether memory is newer than a row that was just read from the index."""
         return (
             number in self._open
@@ -154,7 +154,7 @@ class HotState:
 
     def adopt(self, box: Mailbox, queued: Queued) -> None:
         """Add a waiting delivery from behind the head; from now on it is offered from memory."""
-        if not self.known(queued.number):
+        if not self.is_newer_than(queued.number):
             box.adopt(queued)
             self._open[queued.number] = box
 

@@ -153,7 +153,7 @@ class LocalDesk(LocalQueues):
         if not conflict.key:
             return self._conflict(step, set(), set(), set()) or Unavailable("network.unavailable", NOT_STORED_EITHER)
         try:
-            first = await self.seen(conflict.key)
+            first = await self.find_first_use(conflict.key)
         except Unavailable as unavailable:  # concerns only this step; the others of the group are stored
             return unavailable
         if first is None:
@@ -196,7 +196,7 @@ class LocalDesk(LocalQueues):
     def checks(self, key: int) -> bool:
         return self._hot.decides(key)
 
-    async def seen(self, key: int) -> tuple[int, str] | None:
+    async def find_first_use(self, key: int) -> tuple[int, str] | None:
         seq = await self._hot.keys.find(key, self._index)
         if seq is None:
             return None

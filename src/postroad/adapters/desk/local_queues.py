@@ -262,7 +262,7 @@ class LocalQueues:
                 if len(rows) < most:
                     reach = self._hot.applied_seq
                     rows = await self._page(mailbox, box.loaded_to, most, reach)
-                self._pages.seen(rows)
+                self._pages.adapt(rows)
                 now, now_us = self._clock.monotonic(), self._clock.now_us()
                 for row in rows:
                     self._hot.load(box, self._found(row, now, now_us).queued)
@@ -307,7 +307,7 @@ class LocalQueues:
         after, through = max(box.loaded_to, self._searches.begin(mailbox, terms.selector, began)), False
         while len(taken.leased) < most and not through:
             rows = await self._index.query("mailbox", mailbox, after, min(self._pages.rows, PAGE_ROWS))
-            self._pages.seen(rows)
+            self._pages.adapt(rows)
             within = [row for row in rows if row[0] <= terms.up_to]
             through = not rows or len(within) < len(rows)
             after = self._sort_rows(within, box, terms, most, taken) or after

@@ -27,7 +27,7 @@ class PageSize:
         self._least = min(MIN_ROWS, most)
         self.rows = self._least
 
-    def seen(self, rows: Sequence[tuple[Any, ...]]) -> None:
+    def adapt(self, rows: Sequence[tuple[Any, ...]]) -> None:
         """Adapt the next page to the size of these rows."""
         if rows:
             each = sum(len(row[COLUMN["header"]]) for row in rows) // len(rows) + 1

@@ -158,7 +158,7 @@ class SharedDesk:
         in_batch: set[int] = set()
         while True:  # ends: each round finds more keys and deliveries that are used, gone or in a batch, and stay so
             plan = GroupPlan(steps, seen, gone, in_batch)
-            self._claims.dropped(plan.dropped)
+            self._claims.forget(plan.dropped)
             if plan.is_empty:
                 return await self._outcomes(plan.verdicts, 0)
             [row] = await self._commit_plan(plan)
@@ -286,7 +286,7 @@ class SharedDesk:
         self._counts.begin()
         self._counts.replace(dict(await self._connections.fetch(SQL["count_waiting"])))
 
-    async def seen(self, key: int) -> tuple[int, str] | None:
+    async def find_first_use(self, key: int) -> tuple[int, str] | None:
         rows = await self._connections.fetch(SQL["seen"], key)
         return (rows[0][0], await self._session(rows[0][0])) if rows else None
 

@@ -79,7 +79,7 @@ class ArrivalListener:
         pause_s = FIRST_PAUSE_S
         while True:
             try:
-                connection = await self._connections.dedicated()
+                connection = await self._connections.open_dedicated()
             except (*AWAY, asyncpg.PostgresError) as error:
                 log.warning("postgres.listen_failed: cannot listen for arrivals: %s", error)
                 await asyncio.sleep(pause_s)
@@ -96,7 +96,7 @@ class ArrivalListener:
         ended = asyncio.Event()
         connection.add_termination_listener(lambda _: ended.set())
         try:
-            await connection.add_listener(CHANNEL, lambda *heard: self.notified(heard[3]))
+            await connection.add_listener(CHANNEL, lambda *heard: self.handle_notification(heard[3]))
             self.wake_all()
             listening.set()
             await ended.wait()
@@ -107,7 +107,7 @@ class ArrivalListener:
         finally:
             connection.terminate()
 
-    def notified(self, payload: str) -> None:
+    def handle_notification(self, payload: str) -> None:
         """Process the notification of a committed group: its last number, then the mailboxes with possible arrivals."""
         seq, *mailboxes = payload.split()
         if EVERYBODY in mailboxes:

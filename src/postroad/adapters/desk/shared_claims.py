@@ -117,7 +117,7 @@ class SharedClaims:
                 break
         return leased
 
-    def dropped(self, numbers: Collection[int]) -> None:
+    def forget(self, numbers: Collection[int]) -> None:
         """Forget deliveries that were settled before their hand-out could be recorded."""
         self._reserved.difference_update(numbers)
 

@@ -62,7 +62,7 @@ def fold(changes: Changes, position: int) -> Changes:
         hand_outs, settles = folding.hand_out(hand_outs), folding.settle(settles)
     return {
         **changes,
-        "insert_delivery": folding.unchanged(),
+        "insert_delivery": folding.list_unchanged(),
         "insert_changed_delivery": list(folding.changed.values()),
         "insert_trail": changes.get("insert_trail", []) + folding.replaced + _repeated(hand_outs),
         "hand_out": hand_outs,
@@ -103,7 +103,7 @@ class _Folding:
                 settle(delivery, change)
         return others
 
-    def unchanged(self) -> list[Row]:
+    def list_unchanged(self) -> list[Row]:
         return [row for row in self._inserted if row[0] not in self.changed] if self.changed else self._inserted
 
     def _changing(self, number: int) -> list[Any] | None:

@@ -33,7 +33,7 @@ class PostgresLeadership:
         self._connection: asyncpg.Connection | None = None
         self._turn = asyncio.Lock()
 
-    async def held(self) -> bool:
+    async def acquire(self) -> bool:
         """Takes the lock, or checks that this node still holds it."""
         async with self._turn:
             return await self._held()

@@ -86,7 +86,7 @@ class ServerNotices:
         await asyncio.get_running_loop().connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), sys.stdin)
         return cls(reader)
 
-    async def arrived(self) -> None:
+    async def wait(self) -> None:
         """Returns after a notice, once a client is waiting or the delay has passed."""
         if NOTIFY_NOW in await self._read_or_idle():
             return
@@ -118,7 +118,7 @@ async def keep_up(journal_path: Path, index_path: Path) -> None:
         word.on_idle = index.settle
         check_index(index_path, was_open=was_open)
         make_reserve(index_path)
-        await follow(journal, index, arrived=word.arrived, on_progress=announce_position)
+        await follow(journal, index, arrived=word.wait, on_progress=announce_position)
     except _ServerIsGone:
         await catch_up(journal, index)
     finally:

@@ -70,12 +70,12 @@ class ReconnectPause:
     def remaining_s(self) -> float:
         return max(0.0, self._until - self._monotonic())
 
-    def failed(self) -> None:
+    def record_failure(self) -> None:
         if not self.remaining_s:  # simultaneous failures count once
             self._length_s = min(LONGEST_PAUSE_S, max(FIRST_PAUSE_S, self._length_s * 2))
             self._until = self._monotonic() + self._length_s
 
-    def succeeded(self) -> None:
+    def record_success(self) -> None:
         self._until = self._length_s = 0.0
 
 
@@ -129,14 +129,14 @@ class ConnectionPool:
                     yield connection
         except AWAY as error:
             raise self._translate_error(error) from error
-        self._pause.succeeded()
+        self._pause.record_success()
 
     async def fetch(self, sql: str, *parameters: Any) -> list[Row]:
         async with self.use() as connection:
             rows: list[Row] = await connection.fetch(sql, *parameters)
             return rows
 
-    async def dedicated(self) -> Connection:
+    async def open_dedicated(self) -> Connection:
         """Open a connection outside the pool, for listening; the caller closes it."""
         return await asyncpg.connect(self.dsn, timeout=CONNECT_TIMEOUT_S, server_settings=SETTINGS)
 
@@ -152,7 +152,7 @@ class ConnectionPool:
         if isinstance(error, asyncpg.DiskFullError):
             return Unavailable("storage.full", "The database has no space left; free space, then try again")
         if not isinstance(error, GAVE_UP):
-            self._pause.failed()
+            self._pause.record_failure()
         log.warning("postgres.unavailable: database away: %s: %s", type(error).__name__, error)
         return _unavailable(type(error).__name__)
 

@@ -45,7 +45,7 @@ class LoneNode:
     def __init__(self, now_us: Callable[[], int]) -> None:
         self._now_us = now_us
 
-    async def seen(self) -> list[NetworkNode]:
+    async def list_nodes(self) -> list[NetworkNode]:
         return [describe_own_node(ONLY_ID, self._now_us())]
 
     async def close(self) -> None:

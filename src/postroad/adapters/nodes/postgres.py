@@ -58,7 +58,7 @@ class PostgresNodes:
         await self._connections.fetch(self._sql["saw"], own.id, own.host, own.version, own.level)
         await self._connections.fetch(self._sql["forget"], KEPT_S)
 
-    async def seen(self) -> list[NetworkNode]:
+    async def list_nodes(self) -> list[NetworkNode]:
         """Return the nodes that were seen in the last ten minutes, with those that do not know levels."""
         rows = await self._connections.fetch(self._sql["seen"], SEEN_WITHIN_S)
         return [NetworkNode(*row) for row in rows] + await self._before_levels()

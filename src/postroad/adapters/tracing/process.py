@@ -57,7 +57,7 @@ async def follow(job: TracingJob, signal_: CommitSignal) -> None:
             await tracing.follower.handle(batch)
             report(tracing.status(batch.head.seq))
 
-        follower = JournalFollower(NAME, journal, cursors, handle=handle, arrived=signal_.arrived, leads=leads)
+        follower = JournalFollower(NAME, journal, cursors, handle=handle, arrived=signal_.wait, leads=leads)
         await follower.run()
 
 
@@ -95,7 +95,7 @@ def _open_leadership(job: TracingJob, stack: AsyncExitStack) -> Callable[[], Awa
         return _always
     leadership = PostgresLeadership(job.postgres, TRACING_LOCK)
     stack.push_async_callback(leadership.close)
-    return leadership.held
+    return leadership.acquire
 
 
 async def _always() -> bool:

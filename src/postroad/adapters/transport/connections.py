@@ -78,7 +78,7 @@ class PushConnection(asyncio.Protocol):
         self.open = False
         if self._reader is not None and self._waiting is not None:
             try:
-                self._settle(self._reader.ended())
+                self._settle(self._reader.finish())
             except NoAnswer as error:
                 self._settle(error)
         self.drop()  # a regular close would first wait until everything is sent
@@ -103,7 +103,7 @@ class PushConnection(asyncio.Protocol):
 
 
 def _known(reader: ResponseReader) -> ReceiverResponse:
-    known = reader.known()
+    known = reader.find_response()
     if known is None:
         raise NoAnswer(make_reason("push.timeout"))
     return known

@@ -58,7 +58,7 @@ class ResponseReader:
         if self.answer is None:
             self._check_limits()
 
-    def ended(self) -> ReceiverResponse:
+    def finish(self) -> ReceiverResponse:
         """Return the response after the receiver closed its side; raises NoAnswer if it is incomplete."""
         delimited = any(name in ("content-length", "transfer-encoding") for name, _ in self._headers)
         if self._status is not None and not delimited:
@@ -73,7 +73,7 @@ class ResponseReader:
             raise ClosedUnanswered(make_reason("push.closed"))
         raise NoAnswer(make_reason("push.cut-short"))
 
-    def known(self) -> ReceiverResponse | None:
+    def find_response(self) -> ReceiverResponse | None:
         """Return the response as far as it is known when time runs out."""
         return self._made(self._status) if self._status is not None and not _is_success(self._status) else None
 
@@ -111,7 +111,7 @@ class ResponseReader:
         """Handle unparseable bytes; after the response they only make the connection unusable."""
         self.reusable = False
         if self.answer is None:
-            self.answer = self.known()
+            self.answer = self.find_response()
         if self.answer is None:
             raise NoAnswer(make_reason("push.not-http"))
 

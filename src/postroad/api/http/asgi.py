@@ -106,7 +106,7 @@ class AsgiExchange:
             self._wake.set()
             self._connection.exchange_ended(self, self._answer.keeps_connection)
         else:
-            await self._connection.drained()
+            await self._connection.wait_until_drained()
 
     # running it
 

@@ -53,7 +53,7 @@ class WriteGate:
         if self._opened is not None:
             self._opened.set()
 
-    async def passed(self) -> None:
+    async def wait(self) -> None:
         if not self.is_open and self._opened is not None:
             await self._opened.wait()
 

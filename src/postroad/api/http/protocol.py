@@ -296,8 +296,8 @@ class HttpConnection(asyncio.Protocol):
     def write(self, data: bytes) -> None:
         self._transport.write(data)
 
-    async def drained(self) -> None:
-        await self._writes.passed()
+    async def wait_until_drained(self) -> None:
+        await self._writes.wait()
 
     def address(self, which: str) -> tuple[str, int]:
         """Return ``peername`` or ``sockname`` in the form of ASGI."""

@@ -164,7 +164,7 @@ async def list_bindings(
     page = make_page(request, api, caller, query, found, lambda binding: binding.name.casefold())
     if not page.items:
         return page_answer(request, page)
-    opened = await api.network.exchanges.opened(exchange.gcid)
+    opened = await api.network.exchanges.load(exchange.gcid)
     items = [listed_view(api, caller, one, opened) for one in page.items]
     return page_answer(request, page._replace(items=items))
 
@@ -195,7 +195,7 @@ async def read_binding(request: Request, api: Api, caller: Asking, service: str,
 async def explain_binding(api: Api, caller: Asking, service: str, name: str) -> Response:
     """How a binding is decided: shared with all others, prefiltered by what, or always evaluated; and its last error."""
     binding = changing.find_binding(caller, api.network, service, name)
-    return answer(explanation_view(await api.network.exchanges.opened(binding.exchange), binding))
+    return answer(explanation_view(await api.network.exchanges.load(binding.exchange), binding))
 
 
 @router.put(BINDING, **returns(BindingView))

@@ -58,7 +58,7 @@ async def read_message(api: ApiContext, caller: Caller, content_type: str, body:
         async with api.network.heavy_requests.slot(caller.organization or caller.name, len(body)):
             read = await api.reader.read(large)
         if read.refusal is not None:
-            raise read.refusal.refused()
+            raise read.refusal.build_refusal()
         if read.posting is not None and read.form:
             return read.posting.message
         return await run_in_turn(api, caller, partial(codec_for(content_type, body).decode_post, body, limits))

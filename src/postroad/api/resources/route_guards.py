@@ -310,7 +310,7 @@ async def read_large_json(request: Request, body: bytes, reader: BodyReader) -> 
     async with heavy.slot(who, len(body)):
         read = await reader.read(LargeBody(kind="json", body=body))
     if read.refusal is not None:
-        raise read.refusal.refused()
+        raise read.refusal.build_refusal()
     if read.widest > MAX_JSON_MEMBERS:
         raise Refused(
             "wire.too-complex", f"An object or array in a large body may have at most {MAX_JSON_MEMBERS} members"

@@ -58,7 +58,7 @@ async def schema_faults(api: ApiContext, caller: Caller, wish: SchemaToTry, part
     document = next((part for part in parts if not part.attachment), None)
     if document is None:
         raise Refused("message.incomplete", "The message has no document to validate")
-    schema = _catalogue(api, caller, wish).named(wish.name, wish.kind)
+    schema = _catalogue(api, caller, wish).find(wish.name, wish.kind)
     return [str(fault) for fault in await api.validator.validate(schema, document.data)]
 
 

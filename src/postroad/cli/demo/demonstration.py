@@ -43,10 +43,10 @@ async def run_demo(out: Output, settings: Settings, *, once: bool) -> None:
         with published_address(settings.data) as leave_address:
             leave_address(url)
             keys = make_keys(settings.data)
-            out.say(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
+            out.print(f"{click.style(f'network on {url}', bold=True)} (data in {settings.data})")
             if not once:
-                out.say(f"console {click.style(link, bold=True)} (logs you in as operator, once)")
-            out.say(await apply_configuration(url, settings.data, keys))
+                out.print(f"console {click.style(link, bold=True)} (logs you in as operator, once)")
+            out.print(await apply_configuration(url, settings.data, keys))
             async with AsyncClient(url, _key(keys[SELLER])) as seller:
                 selling = asyncio.get_running_loop().create_task(play.confirm_orders(seller))
                 try:
@@ -58,9 +58,9 @@ async def run_demo(out: Output, settings: Settings, *, once: bool) -> None:
 
 async def _run_until_stopped(out: Output, data: Path, server: asyncio.Task[None], *, once: bool) -> None:
     if once:
-        out.say(f"\nThe network stops here; `{program_name()} serve --data {data}` starts it again.")
+        out.print(f"\nThe network stops here; `{program_name()} serve --data {data}` starts it again.")
     else:
-        out.say("\nThe network keeps running, and Acme keeps responding; stop both with Ctrl-C.")
+        out.print("\nThe network keeps running, and Acme keeps responding; stop both with Ctrl-C.")
         await server
 
 
@@ -72,7 +72,7 @@ async def show_play(out: Output, data: Path, url: str, keys: dict[str, Path], be
         ]
         soap = await stack.enter_async_context(SoapClient(url, _key(keys[BUYER])))
         await play.register_customer(buyer)
-        out.say(f"MyBiz linked its account at Acme: customer {play.CUSTOMER} is {play.CUSTOMER_AT_SELLER} there")
+        out.print(f"MyBiz linked its account at Acme: customer {play.CUSTOMER} is {play.CUSTOMER_AT_SELLER} there")
         by_json = await play.send_order(buyer)
         first_s = time.monotonic() - begun
         await _show_order(out, buyer, by_json)
@@ -85,23 +85,23 @@ async def show_play(out: Output, data: Path, url: str, keys: dict[str, Path], be
          "soapAnswer": by_soap.answered, "stoppedSession": stopped.session, "stoppedAnswer": stopped.answered,
          "firstAnswerSeconds": round(first_s, 2), "seconds": round(time.monotonic() - begun, 2)}
     )  # fmt: skip
-    out.say(f"\nThat took {time.monotonic() - begun:.1f} s, {first_s:.1f} s to the first response. Try next:")
+    out.print(f"\nThat took {time.monotonic() - begun:.1f} s, {first_s:.1f} s to the first response. Try next:")
     for line in next_commands(data, keys, by_soap.session):
-        out.say(f"  {line}")
+        out.print(f"  {line}")
 
 
 async def _show_order(out: Output, buyer: AsyncClient, order: PlayedMessage) -> None:
     _show_scene(out, "MyBiz's purchase order over JSON", order)
     history = await buyer.trace(order.session)
     contents = await buyer.contents(history)
-    out.say("\nIts route, and what each service changed:\n")
+    out.print("\nIts route, and what each service changed:\n")
     out.show(trace_tree(history, contents))
-    out.say("\nWhy it took this route, as far as MyBiz may see:\n")
-    out.say(str(await buyer.explanation(order.session, "text")))
+    out.print("\nWhy it took this route, as far as MyBiz may see:\n")
+    out.print(str(await buyer.explanation(order.session, "text")))
 
 
 def _show_scene(out: Output, what: str, played: PlayedMessage) -> None:
-    out.say(f"{click.style(what, bold=True)} was answered: {played.answered}")
+    out.print(f"{click.style(what, bold=True)} was answered: {played.answered}")
 
 
 @asynccontextmanager

@@ -67,7 +67,7 @@ class Output:
                 self.console.print(*drawn)
             click.echo(strip_harmful_controls(captured.get()), nl=False)
 
-    def say(self, text: str) -> None:
+    def print(self, text: str) -> None:
         """Print plain lines in text mode; YAML keeps its exact form."""
         if not self.as_json:
             click.echo(strip_harmful_controls(text))

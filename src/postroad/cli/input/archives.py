@@ -72,4 +72,4 @@ def posting_time_us(at: datetime | None) -> int:
 def print_errors(out: Output, counts: dict[str, Any], folder: str) -> None:
     if counts["faults"]:
         out.table(["FAULT", "ROWS"], [[code, str(count)] for code, count in counts["faults"].items()])
-    out.say(f"Written to {folder}")
+    out.print(f"Written to {folder}")

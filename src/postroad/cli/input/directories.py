@@ -31,7 +31,7 @@ def directory_from_files(files: tuple[str, ...]) -> Directory:
 def directory_from_journal(journal: str) -> Directory:
     from postroad.warehouse.bulk.read.directories import read_directories
 
-    return read_directories(journal).latest()
+    return read_directories(journal).find_latest()
 
 
 def find_journal(data: str) -> str:

@@ -43,7 +43,7 @@ def show_batch(out: Output, batch: BatchDetails, members: list[BatchMemberView],
     """Print one batch in full, with some of its members or all that ever joined it."""
     for name, value in _facts(batch):
         if value:
-            out.say(f"{name:<13}{value}")
+            out.print(f"{name:<13}{value}")
     rows = [[one.criterion or "", draw_bar(one), one.told] for one in batch.criteria]
     if rows:
         out.table(["CRITERION", "FILLED", "IN WORDS"], rows)
@@ -54,7 +54,7 @@ def show_batch(out: Output, batch: BatchDetails, members: list[BatchMemberView],
     out.table(["TIME", "EVENT", "BY", "DETAIL"], changes)
     show_members(out, members)
     if not is_all:
-        out.say(f"… and more; all of them: postroad batch members {batch.id}")
+        out.print(f"… and more; all of them: postroad batch members {batch.id}")
 
 
 def show_members(out: Output, members: list[BatchMemberView]) -> None:

@@ -31,15 +31,15 @@ def format_micros(micros: int) -> str:
 def show_invoice(out: Output, invoice: Invoice, addresses: Mapping[str, str]) -> None:
     corrects = f", corrects {invoice.corrects}" if invoice.corrects else ""
     if invoice.number == DRAFT:
-        out.say(f"Draft of an invoice\n{invoice.organization}, {invoice.period}")
+        out.print(f"Draft of an invoice\n{invoice.organization}, {invoice.period}")
     else:
-        out.say(f"{invoice.document.value.capitalize()} {invoice.number}{corrects}")
-        out.say(f"{invoice.organization}, {invoice.period}; issued {invoice.issued_on}, due {invoice.due_on}")
+        out.print(f"{invoice.document.value.capitalize()} {invoice.number}{corrects}")
+        out.print(f"{invoice.organization}, {invoice.period}; issued {invoice.issued_on}, due {invoice.due_on}")
     if invoice.reason:
-        out.say(f"Reason: {invoice.reason}")
+        out.print(f"Reason: {invoice.reason}")
     show_lines(out, invoice.lines, invoice.currency, invoice.total, addresses)
     tariffs = ", ".join(f"{key} (version {version})" for key, version in invoice.tariffs.items())
-    out.say(f"Counts through journal entry {invoice.through}" + (f", by {tariffs}" if tariffs else ""))
+    out.print(f"Counts through journal entry {invoice.through}" + (f", by {tariffs}" if tariffs else ""))
 
 
 def show_lines(
@@ -64,14 +64,14 @@ def show_balances(out: Output, found: Iterable[InvoiceSummary]) -> None:
     if rows:
         out.table(names, rows)
     else:
-        out.say("No invoices.")
+        out.print("No invoices.")
 
 
 def show_uses(
     out: Output, line: InvoiceLine, uses: Iterable[LedgerUse], addresses: Mapping[str, str], through: int
 ) -> None:
     """Print the messages behind a line, each with its share; messages after the invoice's last entry are marked."""
-    out.say(f"Line {line.number}: {line_text(line, addresses)}")
+    out.print(f"Line {line.number}: {line_text(line, addresses)}")
     rows: list[list[str]] = []
     quantity = micros = 0
     for use in uses:
@@ -85,13 +85,13 @@ def show_uses(
             )
     out.table(["POSTED", "SESSION", "KILOBYTES", "EXACTLY", ""], rows)
     if quantity > len(rows):
-        out.say(f"… and {quantity - len(rows)} more; --json lists them all")
-    out.say(
+        out.print(f"… and {quantity - len(rows)} more; --json lists them all")
+    out.print(
         f"{quantity} together {format_micros(micros)}; the line says {line.quantity}, {format_micros(line.micros)}, "
         f"rounded {line.amount:f}"
     )
     if (quantity, micros) != (line.quantity, line.micros):
-        out.say(
+        out.print(
             "They differ because the tariff or the log was corrected later; `postroad billing close` issues a correction."
         )
 
@@ -107,11 +107,11 @@ def show_differences(out: Output, found: Reconciliation) -> None:
         ", ".join(f"{format_micros(micros)} {currency}" for currency, micros in sorted(found.micros.items()))
         or "nothing"
     )
-    out.say(f"{found.period}: {found.uses} uses through entry {found.through} come to {totals}")
-    out.say(f"{found.invoices} invoices made again from the journal")
+    out.print(f"{found.period}: {found.uses} uses through entry {found.through} come to {totals}")
+    out.print(f"{found.invoices} invoices made again from the journal")
     if rows:
         out.table(["COMPARED", "ACCOUNT", "KIND", "PART", "SERVICE", "JOURNAL", "BOOKED"], rows)
-    out.say(f"difference: {len(rows) or 'zero'}")
+    out.print(f"difference: {len(rows) or 'zero'}")
 
 
 def account_name(account: InvoiceAccount) -> str:

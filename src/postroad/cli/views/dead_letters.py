@@ -25,7 +25,7 @@ def show_dead_letters(out: Output, letters: list[LetterView]) -> None:
 def show_dead_letter(out: Output, letter: LetterDetails) -> None:
     """Print one dead letter in full."""
     for name, value in _facts(letter):
-        out.say(f"{name:<11}{value}")
+        out.print(f"{name:<11}{value}")
     if letter.events:
         out.table(["TIME", "EVENT", "BY", "DETAIL"], [[one.at, one.what, one.by, one.detail] for one in letter.events])
     if letter.parts:
@@ -51,7 +51,7 @@ def report_results(out: Output, dealt: list[LetterResult], done: str) -> None:
     for one in dealt:
         out.value(one)
     refused = [one for one in dealt if one.code]
-    out.say(f"{len(dealt) - len(refused)} {done}")
+    out.print(f"{len(dealt) - len(refused)} {done}")
     for one in refused if not out.as_json else ():
         click.echo(f"{one.letter} not {done}: {one.detail} [{one.code}]", err=True)
     if refused:

@@ -26,9 +26,9 @@ def show_summary(out: Output, summary: Summary) -> None:
         headings = [name.removesuffix("_micros").replace("_", " ").upper() for name in summary.columns]
         out.table(headings, [_shown(summary.columns, row) for row in summary.rows])
     else:
-        out.say("Nothing to report.")
+        out.print("Nothing to report.")
     for note in summary.notes if summary.rows else ():
-        out.say(note)
+        out.print(note)
 
 
 def _shown(columns: Sequence[str], row: Sequence[Any]) -> list[str]:

@@ -23,9 +23,9 @@ def show_search_results(out: Output, found: list[Found]) -> None:
     for one in found:
         match one:
             case FoundServiceView():
-                out.say(f"service {one.address}, {one.gcid}: postroad services show {quote(one.address)}")
+                out.print(f"service {one.address}, {one.gcid}: postroad services show {quote(one.address)}")
             case FoundBatchView():
-                out.say(f"batch {one.id} at {one.service}, {one.state}: postroad batch show {one.id}")
+                out.print(f"batch {one.id} at {one.service}, {one.state}: postroad batch show {one.id}")
     messages = [one for one in found if isinstance(one, FoundMessageView)]
     match messages:
         case [FoundMessageView(whereabouts=[_, *_]) as only]:

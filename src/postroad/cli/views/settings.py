@@ -1,4 +1,4 @@
-"""All settings with their values and origins; secrets are masked by ``Settings.shown``."""
+"""All settings with their values and origins; secrets are masked by ``Settings.mask_secrets``."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def settings_rows(settings: Settings, config: Path | None, data: str, changes: t
     in_file = tomllib.loads(file.read_text()) if file.exists() else {}
     return [
         SettingRow(name, str(value), _origin(name, given, str(file) if name in in_file else ""))
-        for name, value in settings.shown().items()
+        for name, value in settings.mask_secrets().items()
     ]
 
 

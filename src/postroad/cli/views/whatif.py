@@ -14,11 +14,11 @@ MAX_SHOWN = 20  # of a kind; the JSON form and the page have more
 
 def show_report(out: Output, report: WhatIfReport) -> None:
     traffic = report.traffic
-    out.say(f"{traffic.messages} messages: {traffic.changed} would take another route, {traffic.same} would not")
+    out.print(f"{traffic.messages} messages: {traffic.changed} would take another route, {traffic.same} would not")
     if traffic.undecidable:
-        out.say(f"{traffic.undecidable} cannot be decided: rules read bodies that are no longer stored")
+        out.print(f"{traffic.undecidable} cannot be decided: rules read bodies that are no longer stored")
     if traffic.refused_then:
-        out.say(f"{traffic.refused_then} were refused when posted; they are not stored, and not routed again")
+        out.print(f"{traffic.refused_then} were refused when posted; they are not stored, and not routed again")
     _table(out, ["SERVICE", "PART", "GAINED", "LOST"], [
         [one.service, one.role, str(one.gained), str(one.lost)] for one in report.services
     ])  # fmt: skip
@@ -31,7 +31,7 @@ def show_report(out: Output, report: WhatIfReport) -> None:
     ])  # fmt: skip
     for port in report.ports:
         if port.is_changed:
-            out.say(f"{port.port}: {port.in_other_batches} messages would be in other batches than before")
+            out.print(f"{port.port}: {port.in_other_batches} messages would be in other batches than before")
     _table(out, ["ORGANIZATION", "CURRENCY", "BEFORE", "AFTER", "DIFFERENCE", "INVOICED BEFORE", "INVOICED AFTER"], [
         [bill.organization, bill.currency, f"{bill.before:,}", f"{bill.after:,}", f"{bill.difference:+,}",
          f"{bill.before_invoiced:,}", f"{bill.after_invoiced:,}"]
@@ -54,7 +54,7 @@ def _example_row(example: ChangeExample) -> list[str]:
 def _table(out: Output, columns: list[str], rows: list[list[str]]) -> None:
     if not rows:
         return
-    out.say("")
+    out.print("")
     out.table(columns, rows[:MAX_SHOWN])
     if len(rows) > MAX_SHOWN:
-        out.say(f"… and {len(rows) - MAX_SHOWN} more; --json and --html have them")
+        out.print(f"… and {len(rows) - MAX_SHOWN} more; --json and --html have them")

@@ -57,7 +57,7 @@ async def list_bindings(request: Request) -> Response:
     if queue:
         found = [one for one in found if changing.describe_queue(caller, one, console.directory) == queue]
     page = [one for one in found if one.name.casefold() > after.casefold()][:PAGE]
-    opened = await console.network.exchanges.opened(exchange.gcid) if page else None
+    opened = await console.network.exchanges.load(exchange.gcid) if page else None
     has_more = bool(page) and page[-1] is not found[-1]
     values = {
         "exchange": exchange,
@@ -72,7 +72,7 @@ async def list_bindings(request: Request) -> Response:
 
 async def show_binding(request: Request) -> Response:
     console, binding = console_of(request), _binding(request)
-    opened = await console.network.exchanges.opened(binding.exchange)
+    opened = await console.network.exchanges.load(binding.exchange)
     queue = changing.describe_queue(caller_of(request), binding, console.directory)
     versions = await list_versions(console.network, "binding", binding_key(binding.exchange, binding.name))
     values = {

@@ -147,7 +147,7 @@ async def forgotten_page(request: Request) -> Response:
     return render_page(request, "password_forgotten.html", _mail_values(request))
 
 
-async def forgotten(request: Request) -> Response:
+async def send_reset_link(request: Request) -> Response:
     """Send a link for a new password; the page is the same whether the address has an account or not."""
     email = (await read_form(request)).get("email", "").strip()
     if console_of(request).network.mail.is_available:
@@ -208,7 +208,7 @@ ROUTES = (
     public_page("/login/link", login_link_page),
     public_form("/login/link", log_in_by_link),
     public_page("/password/forgotten", forgotten_page),
-    public_form("/password/forgotten", forgotten),
+    public_form("/password/forgotten", send_reset_link),
     public_page("/password/reset", reset_page),
     public_form("/password/reset", reset),
     public_page("/register", register_page),

@@ -148,7 +148,7 @@ def _tree(index: ModelIndex, viewer: ModelViewer, tag: str, after: str) -> dict[
         "branch": branch,
         "following": f"?{urlencode({'from': tag, 'after': last})}" if last else "",
         "way": path_to(index, tag)[:-1],
-        "beside": [viewer.attached(one) for one in viewer.may_see(index.beside())[:MAX_RECEIVERS]],
+        "beside": [viewer.show_attachment(one) for one in viewer.may_see(index.beside())[:MAX_RECEIVERS]],
     }
 
 
@@ -166,9 +166,9 @@ def _received(console: Console, viewer: ModelViewer, index: ModelIndex, asked: M
         "received": {
             "reception": found,
             "total": len({one.service for one in found.receivers}),
-            "rows": [(viewer.attached(one), path_to(index, one.node)) for one in seen],
+            "rows": [(viewer.show_attachment(one), path_to(index, one.node)) for one in seen],
             "shadowed": [
-                (tag, [viewer.attached(one) for one in viewer.may_see(producers)])
+                (tag, [viewer.show_attachment(one) for one in viewer.may_see(producers)])
                 for tag, producers in found.shadowing[:MAX_SHADOWS]
             ],
         }

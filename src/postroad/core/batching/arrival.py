@@ -141,7 +141,7 @@ def _close_if_complete(policy: BatchPolicy, port: Port, arrival: ArrivingMessage
 
 def _marked_arrival(controlled: Controlled, subject: Subject, member: BatchMember) -> ArrivingMessage | None:
     """Return the arrival in the batch that the message names; None if it names none."""
-    named = subject.found(lookup_of(_property(controlled.id_property))).texts
+    named = subject.find_content(lookup_of(_property(controlled.id_property))).texts
     if not named or not named[0]:
         return None
     return ArrivingMessage(
@@ -154,7 +154,7 @@ def _marked_arrival(controlled: Controlled, subject: Subject, member: BatchMembe
 
 
 def _is_true_property(subject: Subject, name: str) -> bool:
-    return any(text in TRUE for text in subject.found(lookup_of(_property(name))).texts)
+    return any(text in TRUE for text in subject.find_content(lookup_of(_property(name))).texts)
 
 
 @lru_cache(maxsize=1_024)
@@ -175,7 +175,7 @@ def _key(policy: BatchPolicy, subject: Subject, member: BatchMember) -> tuple[st
 
 def _group_value(subject: Subject, place: ValueLocation) -> str:
     """Return the single value at a location; none or several as a JSON array, which no single value can equal."""
-    texts = subject.found(lookup_of(place)).texts
+    texts = subject.find_content(lookup_of(place)).texts
     if len(texts) == 1 and not texts[0].startswith("["):
         return _bounded(str(texts[0]))
     return _bounded(encode([str(text) for text in texts]).decode())
@@ -190,5 +190,5 @@ def _bounded(value: str) -> str:
 
 def _sort_values(policy: BatchPolicy, subject: Subject) -> tuple[tuple[str, str], ...]:
     lookups = [lookup_of(key.place) for key in policy.sort_by]
-    found = [(lookup.key, subject.found(lookup).texts) for lookup in lookups]
+    found = [(lookup.key, subject.find_content(lookup).texts) for lookup in lookups]
     return tuple((key, str(texts[0])[:SORT_CHARS]) for key, texts in found if texts)

@@ -58,7 +58,7 @@ class BillingRecords:
             raise Refused("not-found", f"Invoice {number} does not exist; `postroad billing invoices` lists them")
         return self.invoices[found.root]
 
-    def requested(self, request: str) -> Invoice | Payment | None:
+    def find_by_request(self, request: str) -> Invoice | Payment | None:
         """Return the record that a request with this Idempotency-Key has made, or None."""
         known: list[Invoice | Payment] = [*self.invoices.values(), *self.payments.values()] if request else []
         return next((item for item in known if item.request == request), None)

@@ -132,16 +132,16 @@ class ComplexityCounter:
         self._depth = self._elements = self._declarations = 0
 
     def attach(self, scanner: Scanner) -> None:
-        scanner.StartNamespaceDeclHandler = self.declared
-        scanner.StartElementHandler = self.started
-        scanner.EndElementHandler = self.ended
+        scanner.StartNamespaceDeclHandler = self.add_prefix
+        scanner.StartElementHandler = self.start_element
+        scanner.EndElementHandler = self.end_element
 
-    def declared(self, _prefix: str | None, _uri: str | None) -> None:
+    def add_prefix(self, _prefix: str | None, _uri: str | None) -> None:
         self._declarations += 1
         if self._declarations > self._limits.xml_attributes:
             raise complexity_refusal(self._limits)
 
-    def started(self, _name: str, attributes: dict[str, str]) -> None:
+    def start_element(self, _name: str, attributes: dict[str, str]) -> None:
         self._depth += 1
         self._elements += 1
         width = self._declarations + len(attributes)
@@ -150,7 +150,7 @@ class ComplexityCounter:
         if self._depth > limits.xml_depth or self._elements > limits.xml_elements or width > limits.xml_attributes:
             raise complexity_refusal(limits)
 
-    def ended(self, _name: str) -> None:
+    def end_element(self, _name: str) -> None:
         self._depth -= 1
 
 
@@ -202,8 +202,8 @@ class _Portability(ComplexityCounter):
 
     __slots__ = ()
 
-    def declared(self, prefix: str | None, uri: str | None) -> None:
-        super().declared(prefix, uri)
+    def add_prefix(self, prefix: str | None, uri: str | None) -> None:
+        super().add_prefix(prefix, uri)
         if uri and not _USUAL_URI.fullmatch(uri):
             raise malformed("a namespace name is not a valid URI")
 
@@ -217,7 +217,7 @@ def is_embeddable(data: bytes) -> bool:
         return False
     scanner = new_scanner()
     portability = _Portability(_EMBEDDED)
-    scanner.StartNamespaceDeclHandler = portability.declared
+    scanner.StartNamespaceDeclHandler = portability.add_prefix
     if not counts_are_harmless(data, _EMBEDDED):
         portability.attach(scanner)
     try:

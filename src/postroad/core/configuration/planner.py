@@ -132,7 +132,7 @@ def _wanted(name: str, entry: OrganizationEntry, place: str, planning: PlanningC
     )
     found = [WantedObject(place, organization, organization.name, entry.named_fields())]
     for section in SECTIONS:
-        found += section.wanted(organization.name, entry, place, planning)
+        found += section.list_wanted(organization.name, entry, place, planning)
     return found
 
 
@@ -255,7 +255,7 @@ def directory_after(directory: Directory, steps: Iterable[ObjectStep]) -> Direct
         )
         for step in steps
     ]
-    return directory.changed(changes, directory.version + 1)
+    return directory.apply_changes(changes, directory.version + 1)
 
 
 def _removals(organization: str, entry: Any, directory: Directory, kept: set[tuple[str, str]]) -> list[ObjectStep]:

@@ -68,7 +68,7 @@ class PushEndpoints:
         """Return the first moment from ``now_s`` on at which a push to any endpoint is allowed."""
         return min(one.breaker.allows_from(now_s) for one in self._there)
 
-    def opened(self) -> OpenBreaker | None:
+    def find_open_breaker(self) -> OpenBreaker | None:
         """Return why only probes are allowed, from the endpoint that is probed first; None if pushes are allowed."""
         opened = [one.breaker.opened for one in self._there]
         closed = any(one is None for one in opened)

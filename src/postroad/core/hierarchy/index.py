@@ -50,7 +50,7 @@ class ModelIndex:
             index.attach(attachment)
         return index
 
-    def described(self) -> Model:
+    def describe(self) -> Model:
         """Return the current model, depth first."""
         return Model(
             name=self.name,
@@ -190,8 +190,8 @@ class ModelIndex:
         attached.rebase(len(old_key), node.key)
         self._places.update((attachment.id, place) for place, attachment in attached.items())
         self._attached.paste(attached)
-        for table, lane in zip(tables, lifted, strict=True):
-            table.settle(node, moved, old_key, lane)
+        for table, region in zip(tables, lifted, strict=True):
+            table.settle(node, moved, old_key, region)
 
     def set_topics(self, tag: str, topics: tuple[str, ...]) -> None:
         """Replace the topics of a node; attachments to all its topics follow."""

@@ -28,12 +28,12 @@ class SortedChunks(Generic[T]):
     @classmethod
     def of(cls, items: Sequence[tuple[bytes, T]]) -> SortedChunks[T]:
         """Creates a map from items that are already sorted."""
-        lane = cls()
+        chunks = cls()
         for begin in range(0, len(items), CHUNK):
             chunk = items[begin : begin + CHUNK]
-            lane._keys.append([key for key, _ in chunk])
-            lane._values.append([value for _, value in chunk])
-        return lane
+            chunks._keys.append([key for key, _ in chunk])
+            chunks._values.append([value for _, value in chunk])
+        return chunks
 
     def __len__(self) -> int:
         return sum(map(len, self._keys))

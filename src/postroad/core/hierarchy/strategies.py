@@ -27,11 +27,11 @@ def find_receivers(table: TopicTable, node: TreeNode | None, strategy: Strategy)
 
 def descendants(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:
     """Return the consumers below a node; levels are counted from the root for messages that enter above it."""
-    lane, key = table.region_of(node).heard_by, node.key if node else keys.ROOT
+    chunks, key = table.region_of(node).heard_by, node.key if node else keys.ROOT
     if strategy.within is None:
-        return _sieved(lane.between(keys.beneath(key)), strategy)
+        return _sieved(chunks.between(keys.beneath(key)), strategy)
     too_deep = partial(keys.skip_below_depth, start=len(key), levels=strategy.within)
-    return _sieved(list(lane.iter_skipping(keys.beneath(key), too_deep)), strategy)
+    return _sieved(list(chunks.iter_skipping(keys.beneath(key), too_deep)), strategy)
 
 
 def ancestors(table: TopicTable, node: TreeNode | None, strategy: Strategy) -> list[Attachment]:

@@ -162,7 +162,7 @@ class TopicTable:
         return self._peers
 
 
-def _shift(lane: SortedChunks[Attachment], old: bytes, new: bytes) -> None:
-    stretch = lane.cut(keys.beneath(old))
+def _shift(chunks: SortedChunks[Attachment], old: bytes, new: bytes) -> None:
+    stretch = chunks.cut(keys.beneath(old))
     stretch.rebase(len(old), new)
-    lane.paste(stretch)
+    chunks.paste(stretch)

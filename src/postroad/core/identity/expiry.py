@@ -82,7 +82,7 @@ class Warnings:
     def __init__(self) -> None:
         self._given: dict[Expiring, int] = {}
 
-    def due(self, things: Iterable[Expiring], now_us: int) -> list[str]:
+    def list_due(self, things: Iterable[Expiring], now_us: int) -> list[str]:
         """The lines that have become due since the last time."""
         lines, given = [], {}
         for thing in things:

@@ -51,7 +51,7 @@ class NumberDrawing:
         """Return a drawing for the next interchange, which continues after this one."""
         return NumberDrawing(self._sides, self._latest)
 
-    def used(self) -> tuple[DrawnNumber, ...]:
+    def list_used(self) -> tuple[DrawnNumber, ...]:
         """Return all drawn numbers; at least one, because an interchange is found by its number."""
         if not self._drawn:
             self.next("interchange")
@@ -80,6 +80,6 @@ class RedrawnNumbers:
         """Return the numbers that were reused."""
         return tuple(self._again)
 
-    def new(self) -> tuple[DrawnNumber, ...]:
+    def list_new(self) -> tuple[DrawnNumber, ...]:
         """Return the numbers that were drawn for the first time."""
-        return self.drawing.used() if self._is_drawn or not self._again else ()
+        return self.drawing.list_used() if self._is_drawn or not self._again else ()

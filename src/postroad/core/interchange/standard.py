@@ -85,7 +85,7 @@ class Standard:
         }
         return tuple(name for name, what in able.items() if what)
 
-    def assembled(
+    def assemble_members(
         self,
         members: Iterable[DescribedDocument],
         envelope: Envelope,

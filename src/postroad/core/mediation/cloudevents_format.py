@@ -107,7 +107,7 @@ def _property(name: str, value: Attribute) -> Property:
 def encode_message(message: OutgoingMessage) -> EncodedMessage:
     wrapper = message.in_wrapper(Format.CLOUDEVENTS)
     if wrapper is not None:
-        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.filled(message.parts))
+        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.fill(message.parts))
     dropped = [
         f"the property {entry.name[:80]} cannot be represented in {PLACE}" for entry in _misfits(message.properties)
     ]

@@ -152,7 +152,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
     headers = (("SOAPAction", message.action),) if message.action else ()
     wrapper = message.in_wrapper(Format.DIME)
     if wrapper is not None and wrapper.wire:
-        return EncodedMessage(media_type=MEDIA_TYPE, body=wrapper.filled(message.parts), headers=headers)
+        return EncodedMessage(media_type=MEDIA_TYPE, body=wrapper.fill(message.parts), headers=headers)
     envelope = find_own_envelope(message)
     records = [_record(part, number) for number, part in enumerate(message.parts, 1)]
     if envelope is not None:

@@ -49,7 +49,7 @@ class FieldEntry(NamedTuple):
     value: str
     pairs: tuple[tuple[str, str], ...]
 
-    def named(self, pointer: str, *known: str) -> dict[str, str]:
+    def read_pairs(self, pointer: str, *known: str) -> dict[str, str]:
         """Return the pairs by name; only these names are allowed, each once."""
         found = {header_text(name): header_text(value) for name, value in self.pairs}
         if len(found) < len(self.pairs) or found.keys() - set(known):
@@ -155,7 +155,7 @@ def _property(entry: FieldEntry, limits: WireLimits) -> Property:
     name, sign, value = entry.value.partition("=")
     if not sign:
         raise malformed("write a property as name=value, or name=value;type=number", pointer)
-    kind = _property_type(entry.named(pointer, "type").get("type", "string"), pointer)
+    kind = _property_type(entry.read_pairs(pointer, "type").get("type", "string"), pointer)
     text = read_property(header_text(value.strip()), kind, pointer, limits)
     return Property(_coded_text(name.strip(), pointer, limits), text, kind)
 
@@ -173,7 +173,7 @@ def _status(once: dict[str, str], limits: WireLimits) -> Status | None:
         return None
     pointer = _pointer("status")
     entry = _entry(once["status"], pointer)
-    text = read_text(entry.named(pointer, "text").get("text", ""), pointer, limits)
+    text = read_text(entry.read_pairs(pointer, "text").get("text", ""), pointer, limits)
     return Status(_coded_text(entry.value, pointer, limits), text)
 
 

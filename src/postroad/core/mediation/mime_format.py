@@ -116,7 +116,7 @@ def _stands_alone(parts: Sequence[Part]) -> bool:
 
 def _as_came(message: OutgoingMessage, wrapper: Wrapper, format: Format) -> EncodedMessage | None:
     """Return the entity with its original bytes; None if it had its own header block that does not fit."""
-    body = wrapper.filled(message.parts)
+    body = wrapper.fill(message.parts)
     if format is not Format.AS2 and media_type_of(wrapper.media_type) == MESSAGE:
         return EncodedMessage(media_type=MESSAGE, body=[wrapper.head, *body])
     if not wrapper.head:

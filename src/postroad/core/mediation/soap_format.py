@@ -58,7 +58,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
     wrapper = message.in_wrapper(Format.SOAP)
     if wrapper is not None and wrapper.wire:
         declared = wrapper.media_type if media_type_of(wrapper.media_type) in TYPES else ""
-        return _given(envelope_in(b"".join(wrapper.filled(message.parts))), message.action, declared)
+        return _given(envelope_in(b"".join(wrapper.fill(message.parts))), message.action, declared)
     envelope = _around_single(message)
     if envelope is None:
         return _given(RootEnvelope(SOAP11, wrap_parts(message.parts)), message.action)

@@ -71,7 +71,7 @@ def encode_message(message: OutgoingMessage) -> EncodedMessage:
     wrapper = message.in_wrapper(Format.SWA)
     if wrapper is not None and wrapper.wire:
         headers = (("SOAPAction", wrapper.action),) if wrapper.action else ()
-        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.filled(message.parts), headers=headers)
+        return EncodedMessage(media_type=wrapper.media_type, body=wrapper.fill(message.parts), headers=headers)
     envelope = find_own_envelope(message)
     if (
         envelope is None and message.in_wrapper(Format.DIME) is None

@@ -51,7 +51,7 @@ class Wrapper(Struct, gc=False, frozen=True, array_like=True):
     def fits(self, parts: Sequence[Part]) -> bool:
         return self.mark == mark_of(parts)
 
-    def filled(self, parts: Sequence[Part]) -> list[Buffer]:
+    def fill(self, parts: Sequence[Part]) -> list[Buffer]:
         return fill_pieces(self.wire, parts)
 
     def header_block(self) -> Entity:

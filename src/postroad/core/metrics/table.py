@@ -40,7 +40,7 @@ FORM = Label(
 )
 CHANNEL = Label("channel", ("message", "email", "webhook", "slack"))
 MODE = Label("mode", ("poll", "push", "hosted"))
-LANE = Label("lane", ("quick", "slow"))
+SPEED = Label("speed", ("quick", "slow"))
 ENGINE = Label("engine", ("saxon", "script", "validation", "reader"))
 ROUTE = Label(
     "route",
@@ -145,9 +145,9 @@ METRICS: tuple[Metric, ...] = (
         "Push attempts by result.",
         (Label("result", ("ok", "refused", "timeout", "connect", "tls", "dns", "forbidden", OTHER)),),
     ),
-    Metric("push_seconds", HISTOGRAM, "Duration of a push attempt.", (LANE,), CALL_S),
-    Metric("push_slots_used", GAUGE, "Pushes in progress.", (LANE,)),
-    Metric("push_slots", GAUGE, "Pushes that may be in progress.", (LANE,)),
+    Metric("push_seconds", HISTOGRAM, "Duration of a push attempt.", (SPEED,), CALL_S),
+    Metric("push_slots_used", GAUGE, "Pushes in progress.", (SPEED,)),
+    Metric("push_slots", GAUGE, "Pushes that may be in progress.", (SPEED,)),
     Metric("push_services_paused", GAUGE, "Services whose pushes are paused after failures."),
     Metric("push_services_disabled_total", COUNTER, "Services switched to polling because pushes failed for days."),
     # routing and engines

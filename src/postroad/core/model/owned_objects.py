@@ -28,12 +28,12 @@ class Owned(Mapping[str, Any]):
         mine: Mapping[str, Any] = self._by_owner.get(owner, _NONE)
         return mine
 
-    def saved(self, key: str, item: Any) -> Owned:
+    def with_item(self, key: str, item: Any) -> Owned:
         owner = key.partition("/")[0]
         mine = self._by_owner.get(owner, _NONE)
         return Owned(self._by_owner.insert(owner, mine.insert(key, item)), self._count + (key not in mine))
 
-    def removed(self, key: str) -> Owned:
+    def without_item(self, key: str) -> Owned:
         owner = key.partition("/")[0]
         mine = self._by_owner.get(owner, _NONE)
         if key not in mine:
@@ -63,5 +63,5 @@ class Owned(Mapping[str, Any]):
 def _again(items: dict[str, Any]) -> Owned:
     table = Owned()
     for key, item in items.items():
-        table = table.saved(key, item)
+        table = table.with_item(key, item)
     return table

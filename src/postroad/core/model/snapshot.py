@@ -250,7 +250,7 @@ class Directory:
         return [one for model in models for one in attached.of(model).values() if one.attached in services]
 
     def _owned(self, name: str, table: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
-        """Return rules, assets or cookies by service; sorted at first use, and partly reused by ``changed``."""
+        """Return rules, assets or cookies by service; sorted at first use, and partly reused by ``apply_changes``."""
         owned: dict[str, tuple[Any, ...]] | None = self.cache.get(name)
         if owned is None:
             by_service: dict[str, list[Any]] = {}
@@ -260,7 +260,7 @@ class Directory:
             self.cache[name] = owned
         return owned
 
-    def changed(self, changes: Iterable[ObjectChange], version: int) -> Directory:
+    def apply_changes(self, changes: Iterable[ObjectChange], version: int) -> Directory:
         """Return the snapshot after these changes; small tables are copied, large ones are shared."""
         changes = list(changes)
         versions, exchanging = self.versions, dict(self.exchanging)
@@ -334,8 +334,8 @@ def _put(table: dict[str, Any], change: ObjectChange) -> None:
 
 def _after(table: Owned, change: ObjectChange) -> Owned:
     if change.value is None:
-        return table.removed(change.key)
-    return table.saved(change.key, stored_object(change.kind, change.value))
+        return table.without_item(change.key)
+    return table.with_item(change.key, stored_object(change.kind, change.value))
 
 
 def _by_address(services: Iterable[Service]) -> dict[str, Service]:

@@ -139,7 +139,7 @@ def _subject(subject: Subject, written_by: str, directory: Directory) -> Subject
     writer = directory.services.get(written_by)
     if writer is None:
         return subject
-    return subject.given(replace(subject.view.header, shown_sender=party_of(writer)), subject.view.parts)
+    return subject.restrict(replace(subject.view.header, shown_sender=party_of(writer)), subject.view.parts)
 
 
 def _is_straight(receiver: Service, sender: Service, directory: Directory) -> bool:

@@ -67,7 +67,7 @@ def collect_search_keys(
 def _declared_by(service: Service, subject: Subject) -> Iterator[tuple[str, str]]:
     view = subject.seen_by(service.gcid, role=RuleRole.ANY, topic="", owner=service.organization.casefold())
     for key in service.indexes:
-        for text in view.found(lookup_of(key.place)).texts[:MAX_KEYS]:
+        for text in view.find_content(lookup_of(key.place)).texts[:MAX_KEYS]:
             # Blanks and line ends around and within a value are the writer's layout.
             if value := " ".join(text[: 2 * MAX_KEY_CHARS].split())[:MAX_KEY_CHARS]:
                 yield key.name, value

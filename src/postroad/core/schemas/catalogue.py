@@ -43,7 +43,7 @@ class SchemaCatalogue:
         self._shelves = {kind: SchemaTexts(kind, texts[kind]) for kind in SCHEMA_KINDS}
         self._found: dict[tuple[AssetKind, str], Schema] = {}
 
-    def named(self, name: str, kind: AssetKind | None = None) -> Schema:
+    def find(self, name: str, kind: AssetKind | None = None) -> Schema:
         """Return the schema of that name; without a kind, all kinds are searched."""
         found = [one for one in SCHEMA_KINDS if kind in (None, one) and self._shelves[one].name_of(name)]
         if not found:
@@ -57,7 +57,7 @@ class SchemaCatalogue:
     def referrers(self, kind: AssetKind, name: str) -> list[str]:
         """Return the names of the schemas that depend on the one of that name."""
         shelf = self._shelves[kind]
-        return [one for one in shelf.texts if one != name and name in shelf.reached(one)]
+        return [one for one in shelf.texts if one != name and name in shelf.list_needed(one)]
 
     def concerns(self, part: Part) -> bool:
         """Return True if the service has schemas for documents of this type."""

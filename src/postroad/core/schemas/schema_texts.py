@@ -40,7 +40,7 @@ class SchemaTexts:
 
     def schema(self, name: str) -> Schema:
         """Return the schema with all texts to which it refers; refused with ``schema.invalid`` if one is missing."""
-        texts = {one: self.texts[one] for one in self.reached(name, complain=True)}
+        texts = {one: self.texts[one] for one in self.list_needed(name, complain=True)}
         if sum(map(len, texts.values())) > TEXTS_BYTES:
             detail = f"the schema and its references are larger than {TEXTS_BYTES >> 20} MiB; remove unused schemas"
             raise Refused("schema.invalid", detail)
@@ -49,7 +49,7 @@ class SchemaTexts:
     def read(self, name: str) -> SchemaDescription:
         return read_text(self.kind, self.texts[name])
 
-    def reached(self, name: str, *, complain: bool = False) -> list[str]:
+    def list_needed(self, name: str, *, complain: bool = False) -> list[str]:
         """Return the names of all texts that a schema needs, its own first; with ``complain``, refuses if one is missing."""
         reached = [name]
         for one in reached:

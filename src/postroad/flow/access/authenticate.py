@@ -86,7 +86,7 @@ class Authenticator:
         self._slots = KeyedSemaphore()
         self.registering = RegistrationLimit(clock, self._throttle, self._slots, metrics, registrations_per_day)
 
-    def remembered(self, proof: Proof, peer: str) -> Caller | None:
+    def find_remembered(self, proof: Proof, peer: str) -> Caller | None:
         """Return the caller if the same proof succeeded recently and its credential has not changed.
 
         A cached password counts only for the address it came from, and only while no attempt has failed there since.
@@ -111,7 +111,7 @@ class Authenticator:
 
     async def authenticate(self, proof: Proof, peer: str) -> Caller:
         """Return the caller of the proof; raises Refused. ``peer`` is the address that is slowed down after failures."""
-        caller = self.remembered(proof, peer)
+        caller = self.find_remembered(proof, peer)
         if caller is not None:
             return caller
         if not proof.authorization and proof.certificate_der is None:
@@ -122,7 +122,7 @@ class Authenticator:
         if not _takes_long(proof):
             return await self._authenticate(proof, peer, account)
         async with self._slots.slot(peer):  # limits parallel guesses, and leaves capacity for other logins
-            caller = self.remembered(proof, peer)
+            caller = self.find_remembered(proof, peer)
             if caller is None:
                 self._wait_s(peer, account)  # its own other guesses may have failed meanwhile
                 caller = await self._authenticate(proof, peer, account)

@@ -81,7 +81,7 @@ async def drop(network: Network, caller: Caller, batch_id: str, reason: str, see
         batch = _suspended_with_its_port(network, batch)
         why = f"{caller.name} dropped it: {reason}"[:MAX_REASON]
         after = moves.drop_batch(batch, why, network.clock.now_us())
-        members = await network.batches.gathered(batch)
+        members = await network.batches.list_gathered(batch)
         return await network.batches.end(
             caller.name, "failed", make_reason("batch.dropped", batch=batch.id, detail=reason), after, members
         )
@@ -120,7 +120,7 @@ async def _carried_out(
             break
         after = await step(batch)
         if after is not None:
-            network.batches.changed(after.service)
+            network.batches.note_change(after.service)
             return after
     raise Refused("version.conflict", "The batch has changed in the meantime; reload it, and repeat the action")
 

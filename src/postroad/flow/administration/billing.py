@@ -210,7 +210,7 @@ async def _record_once(
     if request:
         check_idempotency_key(request)
     for _ in range(TRIES):
-        known = (await _records(network)).requested(request)
+        known = (await _records(network)).find_by_request(request)
         if known is not None:
             return known
         written = await _write(network, lambda records: _unless_known(records, request, decide))
@@ -222,7 +222,7 @@ async def _record_once(
 def _unless_known(
     records: BillingRecords, request: str, decide: Callable[[BillingRecords], BillingJournalEntry]
 ) -> Sequence[BillingJournalEntry]:
-    return [] if records.requested(request) is not None else [decide(records)]
+    return [] if records.find_by_request(request) is not None else [decide(records)]
 
 
 async def _write(

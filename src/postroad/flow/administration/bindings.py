@@ -177,7 +177,7 @@ async def _save(
     network = administration.network
     decider = find_decider(binding, network)
     await check_program(binding, decider, administration.judges)
-    opened = await network.exchanges.opened(binding.exchange) if is_always_evaluated(binding, decider) else None
+    opened = await network.exchanges.load(binding.exchange) if is_always_evaluated(binding, decider) else None
 
     def decide(directory: Directory) -> list[DirectoryChange]:
         resolve_binding(caller, network, binding)

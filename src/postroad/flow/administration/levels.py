@@ -35,7 +35,7 @@ class LevelStatus:
 async def read_level(administration: Administration, nodes: NodeRegistry, caller: Caller) -> LevelStatus:
     """Return the level and the nodes; for operators."""
     _require_operator(caller)
-    return LevelStatus(level=administration.directory.level, newest=NEWEST, nodes=await nodes.seen())
+    return LevelStatus(level=administration.directory.level, newest=NEWEST, nodes=await nodes.list_nodes())
 
 
 async def raise_level(

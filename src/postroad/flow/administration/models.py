@@ -60,7 +60,7 @@ async def find_visible_model(administration: Administration, caller: Caller, nam
     is_own = _is_own(caller, service)
     if service.hosted is not Hosting.MODEL:
         raise _no_model(service) if is_own else not_found()
-    index = await administration.network.models.opened(service.gcid)
+    index = await administration.network.models.load(service.gcid)
     if not is_own and not is_open_to_organization(service, caller.organization, directory):
         guests = list_own_services(caller, directory)
         if index is None or not any(index.attachments_of(guest) for guest in guests):

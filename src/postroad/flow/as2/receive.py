@@ -148,7 +148,7 @@ class As2ReceiveStage:
 
     async def _posted_before(self, service: Service, posting: Posting) -> str | None:
         """Return the session of an earlier post of the same message; configuration changes since then do not matter."""
-        seen = await self._network.desk.seen(idempotency_key(service.gcid, posting.idempotency))
+        seen = await self._network.desk.find_first_use(idempotency_key(service.gcid, posting.idempotency))
         first = await load_post(self._network.journal, seen[0]) if seen is not None else None
         return first.session if first is not None and first.fingerprint == posting.fingerprint else None
 

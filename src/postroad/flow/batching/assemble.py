@@ -301,9 +301,9 @@ def _assembled(
 ) -> BuiltInterchange:
     placed: list[Placed] = []
     described = [DescribedDocument(one.data, one.options) for one in documents]
-    pieces = standard.assembled(described, envelope, drawing, placed.append)
+    pieces = standard.assemble_members(described, envelope, drawing, placed.append)
     stream = b"".join(pieces)
-    return BuiltInterchange(stream, drawing.again(), drawing.new(), placed)
+    return BuiltInterchange(stream, drawing.again(), drawing.list_new(), placed)
 
 
 def _unfit(standard: Standard, envelope: Envelope, documents: list[MemberDocument]) -> dict[int, str]:

@@ -59,7 +59,7 @@ class InterchangeOutcomes:
         return written[0] if written is not None else None
 
     async def _sent(self, batch: Batch) -> Batch | None:
-        return await self._book.sent(batch, await self._book.gathered(batch))
+        return await self._book.save_sent(batch, await self._book.list_gathered(batch))
 
     async def _suspended(self, batch: Batch) -> Batch | None:
         """Return the batch in flight again if its suspended interchange's dead letter was resent."""
@@ -86,5 +86,5 @@ async def check_unattended_batches(network: Network, attended: Container[str]) -
     outcomes = InterchangeOutcomes(network)
     for (gcid,) in await network.index.query("gathering_services"):
         if gcid not in attended:
-            for batch in await network.batches.unsettled(gcid):
+            for batch in await network.batches.list_unsettled(gcid):
                 await outcomes.check(batch)

@@ -61,9 +61,9 @@ class SendPortWorker:
         self._unsaved_since_us = 0
         self._outcome_polling = OutcomePolling(self._book, gcid, network.clock)
         self._on_change = on_change
-        self._book.listen(gcid, self.changed)
+        self._book.listen(gcid, self.note_change)
 
-    def changed(self, delivery: int = 0) -> None:
+    def note_change(self, delivery: int = 0) -> None:
         """Record that another party changed a batch of this port, or that an interchange delivery ended."""
         if delivery:
             self._outcome_polling.notify(delivery)
@@ -140,7 +140,7 @@ class SendPortWorker:
 
     async def _read(self) -> None:
         self._is_read = True
-        self._pending.read(await self._book.unsettled(self._gcid))
+        self._pending.read(await self._book.list_unsettled(self._gcid))
         self._outcome_polling.follow(self._pending.closed_batches)
 
     async def _take(self, service: Service, batching: Batching) -> bool:

@@ -177,7 +177,7 @@ class Batcher:
         if left_s > 0 and not self._wait.cancelled:  # it may have ended while we worked
             await self._wait.until(self._sooner(arrival, left_s))
         if terms.is_shared:
-            self._port.changed()
+            self._port.note_change()
 
     async def _listen(self) -> asyncio.Task[None]:
         """Start noticing arrivals, also during the work that follows."""
@@ -196,7 +196,7 @@ class Batcher:
 
     async def _wait_after_error(self) -> None:
         if self._port is not None:
-            self._port.changed()
+            self._port.note_change()
         await self._pause(RETRY_S)
 
     async def _pause(self, seconds: float) -> None:

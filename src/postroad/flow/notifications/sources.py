@@ -76,7 +76,7 @@ async def find_stuck_batches(network: Network) -> list[Condition]:
     found = []
     for (gcid,) in await network.index.query("gathering_services"):
         service = network.directory.services.get(gcid)
-        for batch in await network.batches.unsettled(gcid) if service is not None else ():
+        for batch in await network.batches.list_unsettled(gcid) if service is not None else ():
             waits = batch.state in (BatchState.CLOSED, BatchState.ASSEMBLED) and not batch.held
             if waits and service is not None and batch.changed_at_us < before_us:
                 subject = f"{service.address}, batch {batch.id}"

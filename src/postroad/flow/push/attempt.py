@@ -85,7 +85,7 @@ class PushAttempts:
         self._pusher = pusher
         self._secrets = secrets
         self._as2 = as2
-        self.seconds = network.metrics.histograms("push_seconds")  # by lane
+        self.seconds = network.metrics.histograms("push_seconds")  # by speed
         self._results = network.metrics.counters("push_attempts_total")
         self._mdns = network.metrics.counters("mdns_total")
         self._disabled = network.metrics.counter("push_services_disabled_total")

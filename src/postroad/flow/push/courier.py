@@ -3,7 +3,7 @@
 Rules: nothing is taken outside the service's windows, before it is released, while its endpoints are paused, or
 without a free slot. So a message that cannot be pushed now waits in the mailbox, where the service may also poll it,
 and uses up no attempt. When a push succeeds after a pause, everything that waits for a retry is pushed at once,
-oldest first. A receiver that hangs holds the slots of its own service only, and no slots of the lane for quick
+oldest first. A receiver that hangs holds the slots of its own service only, and no slots for quick
 receivers.
 """
 
@@ -86,7 +86,7 @@ class ActivePush:
     """A push in progress: its delivery, capacity class, and the timer that marks it slow."""
 
     delivered: Delivered
-    lane: PushSlots
+    slots: PushSlots
     late: asyncio.TimerHandle
 
 
@@ -97,7 +97,7 @@ class Courier:
         self,
         network: Network,
         attempts: PushAttempts,
-        lanes: PushCapacity,
+        capacity: PushCapacity,
         service: Service,
         push: Push,
         *,
@@ -107,7 +107,7 @@ class Courier:
         self.service = service
         self._network = network
         self._attempts = attempts
-        self._lanes = lanes
+        self._capacity = capacity
         self._places = PushEndpoints(push)
         self._pace = ReceiverPace()
         self._failing = FailureStreak(network, service)
@@ -142,7 +142,7 @@ class Courier:
 
     def pause(self) -> PushPause | None:
         """Return the pause after failures of the receiver; None if there is none."""
-        opened, clock = self._places.opened(), self._network.clock
+        opened, clock = self._places.find_open_breaker(), self._network.clock
         if opened is None:
             return None
         left_s = max(0.0, opened.probe_at_s - clock.monotonic())
@@ -152,18 +152,18 @@ class Courier:
         """Push the oldest waiting message, also in a pause or before it is due, but only within the windows."""
         if self._closed_s() > 0:
             return RequestedPush(reason="the delivery window is closed")
-        lane = self._lane()
-        await lane.acquire(self.service.organization, 1)
+        slots = self._find_slots()
+        await slots.acquire(self.service.organization, 1)
         begun = None
         try:
             going = [] if self._wait.cancelled else await self._waiting(1, early=True)
             if going:
                 [tries] = await self._tries_of(going)
                 self._places.probe_now(self._network.clock.monotonic())
-                begun = self._begin(going[0], lane, tries)
+                begun = self._begin(going[0], slots, tries)
         finally:
             if begun is None:
-                lane.release(self.service.organization, 1)
+                slots.release(self.service.organization, 1)
         if begun is None:
             return RequestedPush(reason="no message is waiting")
         made = await asyncio.shield(begun)
@@ -233,26 +233,26 @@ class Courier:
 
     async def _begin_some(self) -> bool:
         """Push waiting messages as far as slots allow; False if nothing waits."""
-        lane = self._lane()
-        await self._wait.until(self._take_slots(lane))
+        slots = self._find_slots()
+        await self._wait.until(self._take_slots(slots))
         begun = 0
         try:
-            if self._wait.cancelled or not self._slots_taken or self._pause_s() > 0 or lane is not self._lane():
+            if self._wait.cancelled or not self._slots_taken or self._pause_s() > 0 or slots is not self._find_slots():
                 return True  # things have changed while we waited for a place
-            begun = await self._begin_at_most(1 if self._places.only_probes_allowed else self._slots_taken, lane)
+            begun = await self._begin_at_most(1 if self._places.only_probes_allowed else self._slots_taken, slots)
             return begun > 0
         finally:
-            lane.release(self.service.organization, self._slots_taken - begun)
+            slots.release(self.service.organization, self._slots_taken - begun)
             self._slots_taken = 0
 
-    async def _begin_at_most(self, most: int, lane: PushSlots) -> int:
+    async def _begin_at_most(self, most: int, slots: PushSlots) -> int:
         early, self._early = self._early, False
         waiting = await self._waiting(most, early)
         going = [handed for handed in waiting if self._may_go(handed.delivered)]
         if late := tuple(handed.delivered.token for handed in waiting if handed not in going):
             await self._give_back(late)
         for handed, tries in zip(going, await self._tries_of(going), strict=True):
-            self._begin(handed, lane, tries)
+            self._begin(handed, slots, tries)
         return len(going)
 
     async def _tries_of(self, going: list[HandedDelivery]) -> list[int]:
@@ -284,14 +284,14 @@ class Courier:
         """Whether the delivery has not expired; leasing takes time where the database is slow."""
         return self._closed_s() <= 0 and not 0 < delivered.expires_at_us <= self._network.clock.now_us()
 
-    def _lane(self) -> PushSlots:
-        return self._lanes.quick if self._pace.is_quick else self._lanes.slow
+    def _find_slots(self) -> PushSlots:
+        return self._capacity.quick if self._pace.is_quick else self._capacity.slow
 
-    async def _take_slots(self, lane: PushSlots) -> None:
+    async def _take_slots(self, slots: PushSlots) -> None:
         most = max(1, self._pace.at_once - len(self._under_way))
-        self._slots_taken = await lane.acquire(self.service.organization, most)
+        self._slots_taken = await slots.acquire(self.service.organization, most)
 
-    def _begin(self, handed: HandedDelivery, lane: PushSlots, tries: int) -> asyncio.Task[EndpointHealth]:
+    def _begin(self, handed: HandedDelivery, slots: PushSlots, tries: int) -> asyncio.Task[EndpointHealth]:
         loop = asyncio.get_running_loop()
         target = self._places.target(tries + 1, self._network.clock.monotonic())
         sender, is_in_transit = handed.delivered.sender_gcid, handed.delivered.in_transit
@@ -300,7 +300,7 @@ class Courier:
         if is_in_transit:
             self._last_of[sender] = task
         late = loop.call_later(QUICK_S, self._mark_slow, task)
-        self._under_way[task] = ActivePush(delivered=handed.delivered, lane=lane, late=late)
+        self._under_way[task] = ActivePush(delivered=handed.delivered, slots=slots, late=late)
         task.add_done_callback(self._done)
         return task
 
@@ -308,9 +308,9 @@ class Courier:
         """Treat the receiver as slow: move this push and the next ones to the slow capacity class."""
         self._pace.mark_slow()
         push, organization = self._under_way[task], self.service.organization
-        if push.lane is self._lanes.quick and self._lanes.slow.take_over(organization):
-            push.lane = self._lanes.slow
-            self._lanes.quick.release(organization, 1)
+        if push.slots is self._capacity.quick and self._capacity.slow.take_over(organization):
+            push.slots = self._capacity.slow
+            self._capacity.quick.release(organization, 1)
 
     async def _attempt(
         self, handed: HandedDelivery, target: PushTarget, before: asyncio.Task[EndpointHealth] | None
@@ -320,12 +320,14 @@ class Courier:
         made = await self._attempts.make(self.service, target, handed, before)
         self._tries.record(self._number(handed), handed.delivered.attempt, target.attempt)
         now = clock.monotonic()
-        self._attempts.seconds.of("quick" if self._lane() is self._lanes.quick else "slow").observe(now - begun)
+        self._attempts.seconds.of("quick" if self._find_slots() is self._capacity.quick else "slow").observe(
+            now - begun
+        )
         if made.is_well:
             is_first, self._has_succeeded = not self._has_succeeded, True
             has_closed = self._places.record_success(target, now)
             self._pace.record_success(now - begun)
-            self._failing.ended()
+            self._failing.end()
             if has_closed or is_first:
                 await self._resume()
             return made
@@ -354,7 +356,7 @@ class Courier:
         if self._last_of.get(push.delivered.sender_gcid) is task:
             del self._last_of[push.delivered.sender_gcid]
         push.late.cancel()
-        push.lane.release(self.service.organization, 1)
+        push.slots.release(self.service.organization, 1)
         if not task.cancelled() and (error := task.exception()) is not None:
             log.error(
                 "push.left_to_lease: a push to %s was left to its lease: %s",

@@ -34,7 +34,7 @@ class FailureStreak:
         self._last: float | None = None  # when the latest try failed
         self._is_known = False  # whether all that came before us is in it
 
-    def ended(self) -> None:
+    def end(self) -> None:
         """End the streak after a successful push."""
         self._since, self._last, self._is_known = None, None, True
 

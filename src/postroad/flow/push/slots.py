@@ -1,7 +1,7 @@
 """Slots for pushes in progress: bounded per node and per organization, and shared fairly.
 
 Rules: a free slot goes to the organization that has waited longest, so one with a thousand messages waits as long as
-one with a single message. An organization whose receivers hang holds only its own share. There are two lanes:
+one with a single message. An organization whose receivers hang holds only its own share. There are two capacity classes:
 receivers that answer quickly have slots of their own, so they never wait for receivers that hang.
 """
 
@@ -20,7 +20,7 @@ class PushSlots:
 
     def __init__(self, overall: int = OVERALL, per_organization: int = ORGANIZATION_SLOTS) -> None:
         self._overall = overall
-        self._free = overall  # less than nothing when pushes came over from another lane
+        self._free = overall  # less than nothing when pushes came over from the quick ones
         self._per_organization = per_organization
         self._held: Counter[str] = Counter()
         self._waiting: OrderedDict[str, deque[asyncio.Future[None]]] = OrderedDict()  # whose turn it is, first

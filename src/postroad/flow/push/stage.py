@@ -2,7 +2,7 @@
 
 Rule: a pushed delivery waits in the same mailbox as a polled one and is leased while it is pushed. So a push service
 may also poll, and several nodes may push for one service. Words: a *courier* serves one service, an *attempt* is one
-request, and *slots* are the concurrent pushes that all couriers of a node share, in two *lanes*: one for quick
+request, and *slots* are the concurrent pushes that all couriers of a node share, in two *capacity classes*: one for quick
 receivers, one for the others.
 """
 
@@ -33,14 +33,14 @@ class PushStage:
         secrets: Secrets,
         *,
         timeout_s: float = TIMEOUT_S,
-        lanes: PushCapacity | None = None,
+        capacity: PushCapacity | None = None,
         partners: As2Partners | None = None,
     ) -> None:
         self._network = network
         partners = partners or As2Partners(secrets, lambda service: "")
         as2 = As2Pusher(partners, pusher, secrets, network.clock, network.randomness, timeout_s)
         self._attempts = PushAttempts(network, pusher, secrets, timeout_s, as2)
-        self._lanes = lanes or PushCapacity(quick=PushSlots(), slow=PushSlots())
+        self._capacity = capacity or PushCapacity(quick=PushSlots(), slow=PushSlots())
         self._has_started = False
         self._couriers = ServiceWorkers(_find_pushed_services, self._courier)
         network.metrics.on_read(self._read_gauges)
@@ -56,14 +56,14 @@ class PushStage:
 
     def _read_gauges(self) -> None:
         metrics = self._network.metrics
-        for name, slots in self._lanes._asdict().items():
+        for name, slots in self._capacity._asdict().items():
             metrics.gauge("push_slots", name).set(slots.overall)
             metrics.gauge("push_slots_used", name).set(slots.used)
         paused = [courier for courier in self._couriers.workers() if courier.pause() is not None]
         metrics.gauge("push_services_paused").set(len(paused))
 
     def _courier(self, profile: tuple[Service, Push]) -> Courier:
-        return Courier(self._network, self._attempts, self._lanes, *profile, is_new=self._has_started)
+        return Courier(self._network, self._attempts, self._capacity, *profile, is_new=self._has_started)
 
 
 def _find_pushed_services(directory: Directory) -> dict[str, tuple[Service, Push]]:

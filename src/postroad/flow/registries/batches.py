@@ -77,7 +77,7 @@ class BatchStore:
         else:
             self._listeners[gcid] = changed
 
-    def changed(self, gcid: str, delivery: int = 0) -> None:
+    def note_change(self, gcid: str, delivery: int = 0) -> None:
         if (listener := self._listeners.get(gcid)) is not None:
             listener(delivery)
 
@@ -93,7 +93,7 @@ class BatchStore:
         if self._watched:
             for number in deliveries:
                 if (gcid := self._watched.pop(number, "")) != "":
-                    self.changed(gcid, number)
+                    self.note_change(gcid, number)
 
     # --- reading ----------------------------------------------------------------------------------------------------
 
@@ -107,7 +107,7 @@ class BatchStore:
     async def newest(self, gcid: str) -> Batch | None:
         return await self._first("batches_at", gcid, LAST_ID, 1)
 
-    async def unsettled(self, gcid: str) -> list[Batch]:
+    async def list_unsettled(self, gcid: str) -> list[Batch]:
         await self._wait_until_indexed()
         return [_batches.decode(row[FACTS]) for row in await self._index.query("unsettled_batches", gcid)]
 
@@ -119,7 +119,7 @@ class BatchStore:
             is_last = len(rows) < PAGE
             rows = [] if is_last else await self._index.query("batch_members", batch_id, rows[-1][1], PAGE)
 
-    async def gathered(self, batch: Batch) -> list[MemberJourney]:
+    async def list_gathered(self, batch: Batch) -> list[MemberJourney]:
         """Return all members that have not ended; the index must have caught up."""
         known = self._known.pop((batch.id, batch.version), [])
         self._known_members -= len(known)
@@ -166,7 +166,7 @@ class BatchStore:
     ) -> Batch | None:
         """End members of a batch and store the batch as given; None on a version conflict."""
         if not await drop_interchange_letter(self._desk, self._index, self._clock, after, by):
-            self.changed(after.service, after.delivery)
+            self.note_change(after.service, after.delivery)
             return None
         after = raise_version(after)
         numbers = tuple([one.number for one in members])
@@ -185,10 +185,10 @@ class BatchStore:
         keys = (*map(journey_key, journeys), *answers, batch_key(after))
         if not await self._is_written(JournalStep(entry, None, keys, True, numbers)):
             return None
-        self.changed(after.service)
+        self.note_change(after.service)
         return after
 
-    async def sent(self, batch: Batch, members: Sequence[MemberJourney]) -> Batch | None:
+    async def save_sent(self, batch: Batch, members: Sequence[MemberJourney]) -> Batch | None:
         """Store that the interchange and its members were delivered; None on a version conflict."""
         after = raise_version(mark_sent(batch, self._clock.now_us()))
         numbers = tuple([one.number for one in members])

@@ -155,7 +155,7 @@ class Configuration:
             return self._directory
 
     def _become(self, changes: Sequence[ObjectChange], version: int) -> None:
-        self._directory = directory = self._directory.changed(changes, version)
+        self._directory = directory = self._directory.apply_changes(changes, version)
         for follower in self._followers:
             follower(directory, changes)
         if any(change.kind not in LARGE_KINDS for change in changes):
@@ -185,7 +185,7 @@ def decode_object_rows(rows: Sequence[tuple[Any, ...]]) -> list[ObjectChange]:
 
 def decode_directory_rows(rows: Sequence[tuple[Any, ...]]) -> Directory:
     """Build the directory from the rows of an index's object table."""
-    return Directory().changed(decode_object_rows(rows), max((row[6] for row in rows), default=0))
+    return Directory().apply_changes(decode_object_rows(rows), max((row[6] for row in rows), default=0))
 
 
 def _conflict(what: str) -> Refused:

@@ -35,7 +35,7 @@ class ExchangeRegistry:
     def callables(self) -> frozenset[str]:
         return self._callables
 
-    async def opened(self, gcid: str) -> OpenExchange:
+    async def load(self, gcid: str) -> OpenExchange:
         """Return the exchange with all its current bindings."""
         if gcid in self._open and gcid not in self._opening:
             return self._open[gcid]

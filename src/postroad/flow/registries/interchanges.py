@@ -39,7 +39,7 @@ class InterchangeRegistry:
         await self._wait_until_indexed()
         return NumberDrawing(sides, {scope: await self._latest(sides.series(scope)) for scope in SCOPES})
 
-    async def sent(self, series: str, number: int) -> AssembledInterchange | None:
+    async def find_sent(self, series: str, number: int) -> AssembledInterchange | None:
         """Return the interchange that uses a number; None if there is none.
 
         If it was assembled again since, with the same numbers and without a member that has left, returns that one.

@@ -32,7 +32,7 @@ class ModelRegistry:
         self._meanwhile: dict[str, Touched] = {}  # what was touched while a model is being opened
         configuration.follow(self._follow)
 
-    async def opened(self, gcid: str) -> ModelIndex | None:
+    async def load(self, gcid: str) -> ModelIndex | None:
         """Return the current model; None if it has no nodes."""
         while gcid not in self._open:
             if gcid not in self._opening:
@@ -42,7 +42,7 @@ class ModelRegistry:
         return self._open[gcid].model
 
     def is_current(self, gcid: str, model: ModelIndex | None) -> bool:
-        """Whether ``opened`` would return this model without loading it."""
+        """Whether ``load`` would return this model without loading it."""
         return gcid in self._open and self._open[gcid].model is model
 
     async def _open_anew(self, gcid: str) -> None:

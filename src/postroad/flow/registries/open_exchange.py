@@ -42,7 +42,7 @@ class OpenExchange(BoundExchange):
             self._catch_up()
             return super().select(incoming)
 
-    async def selected(self, incoming: MatchableMessage) -> SelectedBindings:
+    async def select_off_loop(self, incoming: MatchableMessage) -> SelectedBindings:
         """Return the selected bindings, computed off the event loop if that is slow or must wait."""
         if len(incoming.content) <= AT_ONCE_BYTES and not self._busy.locked():
             return self.select(incoming)

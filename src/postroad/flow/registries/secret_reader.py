@@ -77,7 +77,7 @@ class SecretReader:
 
     async def _load(self, scope: Scope) -> ReadSecret:
         place, changes = place_of(scope), self._changes
-        row = find_current(await self.store.find_secrets(*place), self.known(place))
+        row = find_current(await self.store.find_secrets(*place), self.find_known(place))
         if row is None:
             return ReadSecret(changes)
         try:
@@ -86,7 +86,7 @@ class SecretReader:
             return ReadSecret(changes, fault=f"secret:{scope[2]} of {scope[0]}: {error}. Set it again")
         return ReadSecret(changes, text.decode())
 
-    def known(self, place: Scope) -> KnownSecret:
+    def find_known(self, place: Scope) -> KnownSecret:
         """Return what the directory knows of a secret."""
         return self._known_by(secret_key(*place))
 

@@ -51,7 +51,9 @@ class SecretVault(SecretReader):
         """Finish what a crash has left undone; called at the start, when the directory is loaded."""
         now_us = self._clock.now_us()
         before_us = now_us - ABANDONED_AFTER_US if self._is_shared else now_us + 1
-        rows = [(row, self.known((row.organization, row.service, row.name))) for row in await self.store.list_secrets()]
+        rows = [
+            (row, self.find_known((row.organization, row.service, row.name))) for row in await self.store.list_secrets()
+        ]
         repairs = list_repairs(rows, before_us)
         for row in repairs.activate:
             await self.store.activate(row)
@@ -122,7 +124,7 @@ class SecretVault(SecretReader):
 
     def _next_version(self, scope: Scope, rows: list[StoredSecret]) -> int:
         """Return a version that was never used, also if the journal was restored to an earlier entry than the store."""
-        return 1 + max([self.known(place_of(scope)).last_version, *(row.version for row in rows)])
+        return 1 + max([self.find_known(place_of(scope)).last_version, *(row.version for row in rows)])
 
     async def _settle_interrupted(self, scope: Scope) -> list[StoredSecret]:
         """Return the stored versions; activates or discards one whose change was interrupted."""
@@ -136,7 +138,7 @@ class SecretVault(SecretReader):
         await self._wait_until_indexed()
         await self._configuration.load()
         for row in staged:
-            if self.known(place).is_recorded(row):
+            if self.find_known(place).is_recorded(row):
                 await self.store.activate(row)
             else:
                 await self.store.discard(row)

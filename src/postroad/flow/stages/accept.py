@@ -231,7 +231,7 @@ class AcceptStage:
     async def _submit_if_new(self, posts: list[IndexedPost], bulks: set[int], answered: AnsweredAt) -> None:
         """Accept posts with one step if the key of their bulk is new; otherwise look each one up."""
         try:
-            came_before = [bulk for bulk in bulks if await self._desk.seen(bulk) is not None]
+            came_before = [bulk for bulk in bulks if await self._desk.find_first_use(bulk) is not None]
         except Unavailable as unavailable:
             answer_all(posts, answered, unavailable)
             return
@@ -346,7 +346,7 @@ class AcceptStage:
         """Accept a post after looking up its keys in the index; the desk checks recent keys when it commits."""
         try:
             for key in (*step.keys, *step.absent):
-                if not self._desk.checks(key) and (first := await self._desk.seen(key)) is not None:
+                if not self._desk.checks(key) and (first := await self._desk.find_first_use(key)) is not None:
                     await self._again(Conflict(key, *first), entry, posting, answered)
                     return
             self._done(entry, posting, answered, await commit_step(self._desk, step))

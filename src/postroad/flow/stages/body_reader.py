@@ -63,7 +63,7 @@ class RefusalFrame(Struct, frozen=True, array_like=True):
     def of(cls, refused: Refused) -> RefusalFrame:
         return cls(refused.code, refused.detail, refused.pointer)
 
-    def refused(self) -> Refused:
+    def build_refusal(self) -> Refused:
         return Refused(self.code, self.detail, pointer=self.pointer)
 
 
@@ -84,15 +84,15 @@ class ReadBody(Struct, frozen=True, array_like=True, kw_only=True):
     def bulk(self) -> list[Posting | Refused] | Refused:
         """Return the posts of a bulk; raises its refusal."""
         if self.refusal is not None:
-            return self.refusal.refused()
+            return self.refusal.build_refusal()
         places = enumerate(self.postings)
-        return [self.refusals[place].refused() if post is None else post for place, post in places]
+        return [self.refusals[place].build_refusal() if post is None else post for place, post in places]
 
     @property
     def own(self) -> NativeForm | Refused | None:
         """Return the native format or the refusal; None if the post has no native format."""
         if self.formless and self.refusal is not None:
-            return self.refusal.refused()
+            return self.refusal.build_refusal()
         return NativeForm(FORMS[self.form], self.note) if self.form else None
 
 

@@ -128,9 +128,12 @@ class ForwardStage:
 
     async def came_before(self, queued: Queued, forward: Forward) -> bool:
         """Return whether another delivery has used the key of this forward."""
-        if not forward.once or await self._desk.seen(forward.once) is None:
+        if not forward.once or await self._desk.find_first_use(forward.once) is None:
             return False
-        return await self._desk.seen(forward_key(queued.origin or queued.number, f"={forward.chosen_by}")) is None
+        return (
+            await self._desk.find_first_use(forward_key(queued.origin or queued.number, f"={forward.chosen_by}"))
+            is None
+        )
 
     async def _submitted(
         self, sent: ForwardOrigin, name: str, group: Sequence[Forward], directory: Directory
@@ -145,7 +148,7 @@ class ForwardStage:
         Only a delivery that is offered again can have been forwarded before.
         """
         comes_again = sent.queued.attempt > 1 or sent.queued.origin
-        first = await self._desk.seen(step.keys[0]) if comes_again else None
+        first = await self._desk.find_first_use(step.keys[0]) if comes_again else None
         if first is None:
             return None
         outcome: asyncio.Future[StepOutcome] = asyncio.get_running_loop().create_future()

@@ -178,7 +178,7 @@ class _SentInterchanges:
     async def _by_number(self, series: str, number: str) -> AssembledInterchange | None:
         """Find an interchange by number; a number longer than our maximum matches nothing."""
         could_be = number.isdecimal() and len(number.lstrip("0")) <= MAX_DIGITS
-        return await self._interchanges.sent(series, int(number)) if could_be else None
+        return await self._interchanges.find_sent(series, int(number)) if could_be else None
 
     async def _by_document(self, document: str) -> AssembledInterchange | None:
         return await self._interchanges.holding(self._sides.series(StatusScope.MEMBER), document) if document else None
@@ -197,7 +197,7 @@ def _verdicts_by_batch(
 
 
 def _as_forward(acknowledgment: AcknowledgmentToSend, stream: bytes, drawing: NumberDrawing) -> Forward:
-    standard, numbers = acknowledgment.standard, drawing.used()
+    standard, numbers = acknowledgment.standard, drawing.list_used()
     properties = (
         Property("interchange.standard", standard.name),
         Property("interchange.reference", str(numbers[0].number)),

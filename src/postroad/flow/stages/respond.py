@@ -102,7 +102,7 @@ class RespondStage:
         A waiting delivery has none, because an answer would have settled it.
         """
         key = answer_key(found.queued.number)
-        first = await self._desk.seen(key) if found.state is DeliveryState.DELIVERED else None
+        first = await self._desk.find_first_use(key) if found.state is DeliveryState.DELIVERED else None
         return Conflict(key, *first) if first is not None else None
 
     async def _again(self, earlier: Conflict, posting: Posting) -> PostResult:

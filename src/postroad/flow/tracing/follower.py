@@ -139,7 +139,7 @@ class TraceFollower:
 
     async def _trace(self, end: TracedEnd, entry: Entry) -> list[Span]:
         origin, ordinal = delivery_origin(end.number)
-        record = self._records.known(origin) or await self._records.find(origin)
+        record = self._records.find_stop(origin) or await self._records.find(origin)
         if record is None or ordinal >= MAX_CHILDREN:
             return []
         if isinstance(entry, DeliveriesAcknowledged) and not ends_journey(end.number, record, entry.journeys):

@@ -105,19 +105,19 @@ class RecentRecords:
         if self._weight > self._max_weight:
             self._drop_oldest()
 
-    def known(self, seq: int) -> StopRecord | None:
+    def find_stop(self, seq: int) -> StopRecord | None:
         record = self._records.get(seq)
         return self._decode(seq, record) if isinstance(record, bytes) else record
 
     async def find(self, seq: int) -> StopRecord | None:
         """Return the record of an entry, read from the journal if it was dropped; None if it created no delivery."""
-        if (record := self.known(seq)) is not None or self._journal is None:
+        if (record := self.find_stop(seq)) is not None or self._journal is None:
             return record
         for found in (await self._journal.read(seq - 1, 1)).records:
             entry = decode(found.facts)
             if isinstance(entry, StopEntry):
                 self._add(found.seq, entry, is_complete=False)
-        return self.known(seq)
+        return self.find_stop(seq)
 
     def _add(self, seq: int, entry: StopEntry, *, is_complete: bool) -> None:
         if seq in self._records:

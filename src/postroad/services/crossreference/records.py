@@ -40,7 +40,7 @@ class RecordStore(Protocol):
 
     async def relate(self, owner: str, name: str, pairs: Sequence[tuple[Key, Key]], cause: MapChangeCause) -> None: ...
 
-    async def related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
+    async def find_related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
         """Return for each key all records related to it, directly or indirectly, its own first."""
         ...
 
@@ -59,12 +59,12 @@ class JournalRecordStore:
     async def relate(self, owner: str, name: str, pairs: Sequence[tuple[Key, Key]], cause: MapChangeCause) -> None:
         ends = list(dict.fromkeys(key for pair in pairs for key in pair))
         async with self._alone(owner, name):
-            related = await self.related(owner, name, ends)
+            related = await self.find_related(owner, name, ends)
             known = {record.key for records in related for record in records}
             missing = tuple(CrossReferenceRecord(key) for key in ends if key not in known)
             await self._write(owner, name, cause, missing, tuple(pairs))
 
-    async def related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
+    async def find_related(self, owner: str, name: str, keys: Sequence[Key]) -> Related:
         await self._network.wait_until_indexed()
         return [await self._related(owner, name, key) for key in keys]
 

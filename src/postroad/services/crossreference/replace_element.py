@@ -32,7 +32,7 @@ class KeyReplacement(NamedTuple):
 
 
 async def replace_element(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
-    path = arguments.needed("element")
+    path = arguments.require("element")
     missing = arguments.choice("missing", ("keep", "error"), "keep")
     exchange = _exchange(message, arguments, shared)
     if exchange is None:
@@ -43,7 +43,7 @@ async def replace_element(message: Delivered, arguments: Arguments, shared: Shar
         detail = f"{path} selects {len(values)} different values; at most {MAX_VALUES} can be replaced"
         raise bad_argument("element", detail)
     keys = [Key(exchange.origin, exchange.key_name, value.strip()) for value in values]
-    found = await shared.tools.references.related(shared.owner.gcid, shared.name, keys)
+    found = await shared.tools.references.find_related(shared.owner.gcid, shared.name, keys)
     related = {value: _related_value(records, exchange, path) for value, records in zip(values, found, strict=True)}
     if missing == "error" and None in related.values():
         detail = f"The map has no related value for a value at {path}; relate it, or use missing=keep"
@@ -54,7 +54,7 @@ async def replace_element(message: Delivered, arguments: Arguments, shared: Shar
 
 def _exchange(message: Delivered, arguments: Arguments, shared: SharedMap) -> KeyReplacement | None:
     """Return the replacement to make; None for a response whose arguments do not define one."""
-    key_name, target_name = arguments.needed("keyName"), arguments.get("toKeyName")
+    key_name, target_name = arguments.require("keyName"), arguments.get("toKeyName")
     origin, target = (
         shared.party(side, arguments.get(side)).gcid if arguments.get(side) else "" for side in ("from", "to")
     )

@@ -46,7 +46,7 @@ class CrossReferenceService:
 
 async def put(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
     """Save a record of the acting service, replacing its previous one."""
-    key = Key(shared.acting.gcid, arguments.needed("keyName"), arguments.needed("keyValue"))
+    key = Key(shared.acting.gcid, arguments.require("keyName"), arguments.require("keyValue"))
     record = CrossReferenceRecord(key, tuple(arguments.others(KNOWN).items()))
     await shared.tools.references.save(shared.owner.gcid, shared.name, [record], build_cause(message, shared))
     return ServiceResult(parts=())
@@ -55,12 +55,12 @@ async def put(message: Delivered, arguments: Arguments, shared: SharedMap) -> Se
 async def relate(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
     """Record that two keys of different services mean the same thing."""
     one = shared.party("service", arguments.get("service", shared.acting.gcid))
-    other = shared.party("otherService", arguments.needed("otherService"))
+    other = shared.party("otherService", arguments.require("otherService"))
     if not shared.may_relate(one, other):
         raise Refused("permission.denied", "One of the two records must belong to your organization")
     pair = (
-        Key(one.gcid, arguments.needed("keyName"), arguments.needed("keyValue")),
-        Key(other.gcid, arguments.needed("otherKeyName"), arguments.needed("otherKeyValue")),
+        Key(one.gcid, arguments.require("keyName"), arguments.require("keyValue")),
+        Key(other.gcid, arguments.require("otherKeyName"), arguments.require("otherKeyValue")),
     )
     await shared.tools.references.relate(shared.owner.gcid, shared.name, [pair], build_cause(message, shared))
     return ServiceResult(parts=())
@@ -69,9 +69,9 @@ async def relate(message: Delivered, arguments: Arguments, shared: SharedMap) ->
 async def query(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
     """Return the record with a key and all related ones as a document, or as an extra part in transit."""
     service = shared.party("service", arguments.get("service", shared.acting.gcid))
-    key = Key(service.gcid, arguments.needed("keyName"), arguments.needed("keyValue"))
+    key = Key(service.gcid, arguments.require("keyName"), arguments.require("keyValue"))
     form = arguments.choice("format", tuple(FORMATS), "json")
-    [records] = await shared.tools.references.related(shared.owner.gcid, shared.name, [key])
+    [records] = await shared.tools.references.find_related(shared.owner.gcid, shared.name, [key])
     data = format_records(records, form, shared)
     document = Part(id=RESULT, content_type=FORMATS[form], data=data)
     others = tuple(part for part in message.parts if part.id != RESULT) if message.in_transit else ()

@@ -24,8 +24,8 @@ RELATED = "crossreference.related"  # the property with the number of related pa
 
 
 async def watch(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
-    arguments.needed("keyName")
-    for path in (arguments.needed("element"), _response_path(arguments)):
+    arguments.require("keyName")
+    for path in (arguments.require("element"), _response_path(arguments)):
         check_path(path, arguments)
     sender = shared.tools.directory.services.get(message.sender_gcid)
     if sender is None or not shared.shares(sender):
@@ -51,7 +51,7 @@ async def _remember(message: Delivered, arguments: Arguments, shared: SharedMap)
 
 async def _relate(message: Delivered, arguments: Arguments, shared: SharedMap) -> ServiceResult:
     memory = _memory(message, arguments, shared)
-    [records] = await shared.tools.references.related(shared.owner.gcid, WATCHED, [memory])
+    [records] = await shared.tools.references.find_related(shared.owner.gcid, WATCHED, [memory])
     if not records:
         return ServiceResult()
     (requester, _), *seen = records[0].pairs

@@ -68,7 +68,7 @@ async def try_bindings(
         seen = bindings.list_visible_bindings(caller, network, exchange)
         if not seen:
             return BindingTrialResult(tried=0)
-        opened = await network.exchanges.opened(exchange.gcid)
+        opened = await network.exchanges.load(exchange.gcid)
     found = await _matches(administration, caller, opened, message, {binding.name for binding in seen})
     found = [_unless_closed(network, exchange, one) for one in found]
     met = [_met(network, caller, opened, one) for one in sorted(found, key=lambda one: one.binding.name.casefold())]
@@ -95,7 +95,7 @@ async def _matches(
         handle=message.handle,
     )
     content = choose_content(message.parts)
-    found = await opened.selected(build_incoming(content, items))
+    found = await opened.select_off_loop(build_incoming(content, items))
     asked = [(binding, decider) for binding, decider in found.asked if binding.name in names]
     lacking = {decider.language for _, decider in asked} - set(administration.judges)
     if lacking:

@@ -37,12 +37,12 @@ class ExchangeService:
             type=message.type.value,
             handle=message.handle,
         )
-        exchange = await tools.exchanges.opened(tools.service.gcid)
+        exchange = await tools.exchanges.load(tools.service.gcid)
         content = choose_content(message.parts)
         if tools.service.validates:
             await require_valid(content, tools.service.validates, tools)
         looked_at = build_incoming(content, items)
-        found = await find_matches(await exchange.selected(looked_at), content, items, tools.judges)
+        found = await find_matches(await exchange.select_off_loop(looked_at), content, items, tools.judges)
         for one in found:
             if one.error:
                 exchange.tally(one.binding).fail(one.error, tools.now_us())
@@ -51,9 +51,9 @@ class ExchangeService:
         forwards = [Forward(one.binding.queue, one.binding.name, one.part) for one in found if not one.error]
         return ServiceResult(forwards=tuple(forwards))
 
-    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
+    async def finish_forward(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
         """Count the sent messages, and return the result to a requester."""
-        exchange = await tools.exchanges.opened(tools.service.gcid)
+        exchange = await tools.exchanges.load(tools.service.gcid)
         _count(exchange, returned, onward, tools)
         return ServiceResult(parts=(), properties=(Property(COPIES, str(onward.copies), PropertyType.NUMBER),))
 

@@ -144,7 +144,7 @@ class DeliveryRunner:
         hosted = CATALOGUE[service.hosted]
         if not isinstance(hosted, ForwardingService):
             raise TypeError(f"{service.hosted} does not forward messages")
-        return await hosted.forwarded(returned, onward, self._tools(service))
+        return await hosted.finish_forward(returned, onward, self._tools(service))
 
     def _tools(self, service: Service) -> Tools:
         return Tools(

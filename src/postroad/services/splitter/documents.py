@@ -36,7 +36,7 @@ class SplitDocument:
     interchange: int
     place: int
 
-    def marked(self) -> SplitDocument:
+    def mark_repeated(self) -> SplitDocument:
         """Return the document marked as part of a repeated interchange."""
         properties = (*(self.forward.properties or ()), Property("interchange.duplicate", "true", PropertyType.BOOLEAN))
         return replace(self, forward=structs.replace(self.forward, properties=properties, once=0))

@@ -94,7 +94,7 @@ class SplitterPartner:
         if received:
             await self._tools.partners.record(self._tools.service, self._message, received)
 
-    def named(self, every: Sequence[OpenedInterchanges], places: Collection[int]) -> str:
+    def describe(self, every: Sequence[OpenedInterchanges], places: Collection[int]) -> str:
         """Return a description of the interchanges for people."""
         found = [one for opened in every for one in opened.found]
         return " and ".join(

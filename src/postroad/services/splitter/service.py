@@ -67,7 +67,7 @@ class SplitterService:
         forwards = tuple([one.forward for one in found])
         return SplitResult(message=message, opened=tuple(every), documents=tuple(found), forwards=forwards)
 
-    async def forwarded(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
+    async def finish_forward(self, returned: ServiceResult, onward: ForwardResult, tools: Tools) -> ServiceResult:
         """Acknowledge the interchanges once all documents are forwarded, and record the partner's acknowledgments."""
         if not isinstance(returned, SplitResult):
             raise TypeError("only split documents continue")
@@ -118,11 +118,11 @@ async def _refuse_or_mark_repeated(
     if not repeated:
         return found
     if answering.agreed.duplicates_pass:
-        return [one.marked() if one.interchange in repeated else one for one in found]
+        return [one.mark_repeated() if one.interchange in repeated else one for one in found]
     unsent = await answering.give([PartInterchanges(opened=one, taken=False) for one in every], repeated=repeated)
     refusal = Refused(
         "interchange.duplicate",
-        f"{answering.named(every, repeated)} was received before from the same partner; drop it, or set the splitter's option "
+        f"{answering.describe(every, repeated)} was received before from the same partner; drop it, or set the splitter's option "
         "duplicates: pass and resend it",
     )
     raise _add_unsent(refusal, unsent)

@@ -60,7 +60,7 @@ def _save(scene: TrafficState, at_us: int, objects: Sequence[Any], reason: str) 
         for item in objects
     )
     seq = yield TimetableStep(at_us, ConfigurationChanged(at_us=at_us, by=OPERATOR, reason=reason, objects=changes))
-    scene.routes = RouteFinder(directory.changed(changes, seq))
+    scene.routes = RouteFinder(directory.apply_changes(changes, seq))
 
 
 def post_message(scene: TrafficState, member: TrafficMember, at_us: int) -> Story:

@@ -41,7 +41,7 @@ W = TypeVar("W", bound=WeightedWork)
 class BulkRun:
     """A bulk job: the operation, the pieces of the archive, and the directory."""
 
-    lane: BulkOperation
+    operation: BulkOperation
     pieces: Sequence[ArchivePiece]
     directory: Directory
     unsaid: ArchiveDefaults = field(default_factory=ArchiveDefaults)
@@ -50,7 +50,7 @@ class BulkRun:
 
 def result_frame(spark: SparkSession, run: BulkRun) -> DataFrame:
     """Return the rows of an operation as a lazy DataFrame."""
-    return map_shares(spark, divide_pieces(spark, run), share_work(spark, run), schema_of(run.lane))
+    return map_shares(spark, divide_pieces(spark, run), share_work(spark, run), schema_of(run.operation))
 
 
 def divide_pieces(spark: SparkSession, run: BulkRun) -> list[list[ArchivePiece]]:
@@ -94,20 +94,20 @@ def map_shares(
 def share_work(spark: SparkSession, run: BulkRun) -> Callable[[Iterator[ArchivePiece]], Batches]:
     """Return the run's work on a share, as a function that can be sent to workers."""
     text: Broadcast[DirectoryText] = spark.sparkContext.broadcast(directory_text(run.directory))
-    lane, unsaid, rows = run.lane, run.unsaid, run.rows
+    operation, unsaid, rows = run.operation, run.unsaid, run.rows
 
     def work_on(pieces: Iterator[ArchivePiece]) -> Batches:
-        return count_rows(run_locally(pieces, lane, directory_from_text(text.value), unsaid), rows)
+        return count_rows(run_locally(pieces, operation, directory_from_text(text.value), unsaid), rows)
 
     return work_on
 
 
 def run_locally(
-    pieces: Iterable[ArchivePiece], lane: BulkOperation, directory: Directory, unsaid: ArchiveDefaults
+    pieces: Iterable[ArchivePiece], operation: BulkOperation, directory: Directory, unsaid: ArchiveDefaults
 ) -> Generator[pa.RecordBatch, None, None]:
     """Run an operation in this process, without Spark. Closing the generator ends what the operation has started."""
     items: Iterator[ArchivedMessage | UnreadableMessage] = (
         item for piece in pieces for item in read_piece(piece, unsaid)
     )
-    with prepare_operation(lane, directory) as work:
-        yield from handle_messages(items, lane, work)
+    with prepare_operation(operation, directory) as work:
+        yield from handle_messages(items, operation, work)

@@ -35,7 +35,7 @@ COLUMNS = (
     pa.field("code", pa.string(), nullable=False),  # empty: it was handled
     pa.field("detail", pa.string(), nullable=False),
 )
-OWN = len(COLUMNS)  # from here on they are the lane's
+OWN = len(COLUMNS)  # the operation's columns follow
 
 
 class ResultRow(NamedTuple):
@@ -73,8 +73,8 @@ class BulkOperation(Protocol):
 
 
 @contextmanager
-def prepare_operation(lane: BulkOperation, directory: Directory) -> Iterator[Work]:
-    work = lane.prepare(directory)
+def prepare_operation(operation: BulkOperation, directory: Directory) -> Iterator[Work]:
+    work = operation.prepare(directory)
     started: object = work
     try:
         yield work
@@ -83,8 +83,8 @@ def prepare_operation(lane: BulkOperation, directory: Directory) -> Iterator[Wor
             started.end()
 
 
-def schema_of(lane: BulkOperation) -> pa.Schema:
-    return pa.schema([*COLUMNS, *lane.columns])
+def schema_of(operation: BulkOperation) -> pa.Schema:
+    return pa.schema([*COLUMNS, *operation.columns])
 
 
 def divide_into_batches(
@@ -98,11 +98,11 @@ def divide_into_batches(
 
 
 def handle_messages(
-    items: Iterable[ArchivedMessage | UnreadableMessage], lane: BulkOperation, work: Work
+    items: Iterable[ArchivedMessage | UnreadableMessage], operation: BulkOperation, work: Work
 ) -> Iterator[pa.RecordBatch]:
     """Yield the rows of these messages, in batches; no exception of a single message escapes."""
-    schema = schema_of(lane)
-    nothing = (None,) * len(lane.columns)
+    schema = schema_of(operation)
+    nothing = (None,) * len(operation.columns)
     rows: list[tuple[Any, ...]] = []
     carried = 0
     for item in items:

@@ -40,7 +40,7 @@ def require_new_folder(folder: str) -> None:
 def write_results(spark: SparkSession, run: BulkRun, folder: str, *, ndjson: bool = False) -> dict[str, Any]:
     """Run the operation and store its rows; returns the number of rows per code (the empty code: handled)."""
     where = location(folder)
-    work = _written(share_work(spark, run), schema_of(run.lane), where)
+    work = _written(share_work(spark, run), schema_of(run.operation), where)
     counts: Counter[str] = Counter()
     files: set[str] = set()
     for row in map_shares(spark, divide_pieces(spark, run), work, REPORTED).collect():

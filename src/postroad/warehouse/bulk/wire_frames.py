@@ -27,19 +27,19 @@ WIRES = "file string, position long, sender string, at_us long, form string, wir
 NAMES = ("file", "position", "sender", "at_us", "form", "wire")
 
 
-def run_on_wires(wires: DataFrame, lane: BulkOperation, directory: Directory) -> DataFrame:
+def run_on_wires(wires: DataFrame, operation: BulkOperation, directory: Directory) -> DataFrame:
     """Return the operation's rows for these wires; ``sender`` is the default sender, ``form`` the native format."""
     from pyspark.sql.pandas.types import from_arrow_schema
 
     text = wires.sparkSession.sparkContext.broadcast(directory_text(directory))
-    return wires.select(*NAMES).mapInArrow(_wire_work(text, lane), from_arrow_schema(schema_of(lane)))
+    return wires.select(*NAMES).mapInArrow(_wire_work(text, operation), from_arrow_schema(schema_of(operation)))
 
 
-def _wire_work(text: Broadcast[DirectoryText], lane: BulkOperation) -> Callable[[Batches], Batches]:
+def _wire_work(text: Broadcast[DirectoryText], operation: BulkOperation) -> Callable[[Batches], Batches]:
     def work_on(batches: Batches) -> Batches:
-        with prepare_operation(lane, directory_from_text(text.value)) as work:
+        with prepare_operation(operation, directory_from_text(text.value)) as work:
             for batch in batches:
-                yield from handle_messages(_items(batch), lane, work)
+                yield from handle_messages(_items(batch), operation, work)
 
     return work_on
 

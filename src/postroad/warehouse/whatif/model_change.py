@@ -36,7 +36,7 @@ def replace_model(directory: Directory, named: str, tree: Any) -> Directory:
     kept = {object_key(item) for item in objects}
     gone = [(kind, key) for kind in PARTS for key in directory.parts_of(service.gcid, kind) if (kind, key) not in kept]
     changes = [*_saved(objects, directory), *[_change(*key, directory, None) for key in gone]]
-    return directory.changed(changes, directory.version)
+    return directory.apply_changes(changes, directory.version)
 
 
 def _parts(model: Model, service: Service, directory: Directory) -> Iterator[Any]:

@@ -55,9 +55,9 @@ def test_pages_grow_while_rows_are_light_and_shrink_when_they_are_heavy() -> Non
     asked = []
     for _ in range(6):
         asked.append(pages.rows)
-        pages.seen([row_of(1, 1)] * pages.rows)
+        pages.adapt([row_of(1, 1)] * pages.rows)
     assert asked == [MIN_ROWS, 64, 256, 1_024, MAX_ROWS, MAX_ROWS]
     heavy = [row_of(1, 20_000)]
     assert len(heavy[0][WAITING.index("header")]) > PAGE_BYTES // MAX_ROWS
-    pages.seen(heavy)
+    pages.adapt(heavy)
     assert pages.rows == max(MIN_ROWS, PAGE_BYTES // (len(heavy[0][WAITING.index("header")]) + 1))

@@ -25,7 +25,7 @@ def arrivals(told: list[int]) -> ArrivalListener:
 async def test_a_notification_wakes_its_mailboxes_and_no_other(arrivals: ArrivalListener, told: list[int]) -> None:
     waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "a", "b", "c")]
     await asyncio.sleep(0)
-    arrivals.notified("17 a b")
+    arrivals.handle_notification("17 a b")
     await asyncio.wait_for(asyncio.gather(*waiting[:3]), 20)
     assert not waiting[3].done()
     assert told == [17]
@@ -36,7 +36,7 @@ async def test_a_notification_for_everybody_wakes_everybody(arrivals: ArrivalLis
     waiting = [asyncio.ensure_future(arrivals.wait(mailbox, 30)) for mailbox in ("a", "b")]
     before = arrivals.count("never asked")
     await asyncio.sleep(0)
-    arrivals.notified("17 *")
+    arrivals.handle_notification("17 *")
     await asyncio.wait_for(asyncio.gather(*waiting), 20)
     assert arrivals.count("never asked") > before
 
@@ -45,7 +45,7 @@ async def test_a_group_without_new_deliveries_is_heard_of_and_wakes_nobody(
     arrivals: ArrivalListener, told: list[int]
 ) -> None:
     before = arrivals.count("a")
-    arrivals.notified("17 ")
+    arrivals.handle_notification("17 ")
     assert arrivals.count("a") == before
     assert told == [17]
 
@@ -57,7 +57,7 @@ class ComingBack:
         self.faults: list[Exception] = [OSError("away"), asyncpg.InvalidPasswordError("no"), asyncpg.PostgresError("?")]
         self.heard: list[str] = []
 
-    async def dedicated(self) -> ComingBack:
+    async def open_dedicated(self) -> ComingBack:
         if len(self.faults) > 1:
             raise self.faults.pop(0)
         return self
@@ -85,13 +85,13 @@ def test_a_pause_doubles_up_to_a_limit_and_ends_with_success() -> None:
     pause = ReconnectPause(lambda: now)
     lengths = []
     for _ in range(8):
-        pause.failed()
-        pause.failed()  # the same moment counts once
+        pause.record_failure()
+        pause.record_failure()  # the same moment counts once
         lengths.append(round(pause.remaining_s, 3))
         now += pause.remaining_s
     assert lengths == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, LONGEST_PAUSE_S, LONGEST_PAUSE_S]
-    pause.failed()
-    pause.succeeded()
+    pause.record_failure()
+    pause.record_success()
     assert pause.remaining_s == 0
-    pause.failed()
+    pause.record_failure()
     assert round(pause.remaining_s, 3) == 0.05

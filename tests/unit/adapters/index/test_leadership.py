@@ -25,20 +25,20 @@ async def two_nodes(dsn: str) -> AsyncIterator[tuple[PostgresLeadership, Postgre
 @pytest.mark.req("O3")
 async def test_one_node_leads_until_it_ends(postgres_database: str) -> None:
     async with two_nodes(postgres_database) as (first, second):
-        assert await first.held()
-        assert not await second.held()
-        assert await first.held()
+        assert await first.acquire()
+        assert not await second.acquire()
+        assert await first.acquire()
         await first.close()
-        assert await second.held()
+        assert await second.acquire()
 
 
 async def test_who_leads_is_told_so_also_when_many_ask_at_once(postgres_database: str) -> None:
     """The index, expiry and every batcher of a node ask, each when it suits it; one that is told no stops working."""
     async with two_nodes(postgres_database) as (first, second):
-        assert await asyncio.gather(*[first.held() for _ in range(20)]) == [True] * 20
-        assert await asyncio.gather(*[second.held() for _ in range(20)]) == [False] * 20
+        assert await asyncio.gather(*[first.acquire() for _ in range(20)]) == [True] * 20
+        assert await asyncio.gather(*[second.acquire() for _ in range(20)]) == [False] * 20
         await first.close()
-        assert await asyncio.gather(*[second.held() for _ in range(20)]) == [True] * 20
+        assert await asyncio.gather(*[second.acquire() for _ in range(20)]) == [True] * 20
 
 
 @pytest.mark.req("O3")
@@ -47,7 +47,7 @@ async def test_a_node_that_stands_still_does_not_lead_on(
 ) -> None:
     monkeypatch.setattr("postroad.adapters.index.leadership.MAX_SILENCE", "300ms")
     async with two_nodes(postgres_database) as (first, second):
-        assert await first.held()
-        assert not await second.held()
-        await eventually_async(second.held)  # once the database has ended the silence
-        assert not await first.held()
+        assert await first.acquire()
+        assert not await second.acquire()
+        await eventually_async(second.acquire)  # once the database has ended the silence
+        assert not await first.acquire()

@@ -47,7 +47,7 @@ def test_whatever_comes_is_an_answer_or_none(first: bytes, pieces: list[bytes]) 
     try:
         for piece in (first, *pieces):
             reader.feed(piece)
-        answer = reader.answer or reader.ended()
+        answer = reader.answer or reader.finish()
     except NoAnswer:
         return
     assert len(answer.body) <= (20 if 200 <= answer.status < 300 else FAILURE_BYTES)
@@ -80,9 +80,9 @@ def test_a_success_may_be_as_long_as_the_limit(length: int) -> None:
 
 def test_an_end_without_a_byte_is_told_apart_from_one_in_the_middle() -> None:
     with pytest.raises(ClosedUnanswered):
-        read().ended()
+        read().finish()
     with pytest.raises(NoAnswer) as cut:
-        read(WHOLE[:40]).ended()
+        read(WHOLE[:40]).finish()
     assert not isinstance(cut.value, ClosedUnanswered)
 
 

@@ -68,9 +68,9 @@ def test_the_version_of_a_plan_follows_what_it_touches() -> None:
     before = planned(content, directory)
     service = directory.service("House/In")
     assert service is not None
-    touched = directory.changed([ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service))], 9)
+    touched = directory.apply_changes([ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service))], 9)
     assert planned(content, touched).version != before.version
-    other = directory.changed([ObjectChange("organization", "other", 1, {"name": "Other"})], 9)
+    other = directory.apply_changes([ObjectChange("organization", "other", 1, {"name": "Other"})], 9)
     assert planned(content, other).version == before.version
 
 
@@ -93,7 +93,7 @@ def test_suspension_is_not_configuration() -> None:
     service = directory.service("House/In")
     assert service is not None
     value = msgspec.to_builtins(service) | {"suspended": "unpaid"}
-    suspended = directory.changed([ObjectChange("service", service.gcid, 2, value)], 9)
+    suspended = directory.apply_changes([ObjectChange("service", service.gcid, 2, value)], 9)
     assert planned(content, suspended).steps == ()
 
 
@@ -104,7 +104,7 @@ def test_a_suspended_service_is_pruned_by_operators_alone() -> None:
     service = directory.service("House/In")
     assert service is not None
     value = msgspec.to_builtins(service) | {"suspended": "unpaid"}
-    suspended = directory.changed([ObjectChange("service", service.gcid, 2, value)], 9)
+    suspended = directory.apply_changes([ObjectChange("service", service.gcid, 2, value)], 9)
     del content["organizations"]["House"]["services"]["In"]
     faults = planned(content, suspended, prune=True).faults
     assert [fault.pointer for fault in faults] == ["/organizations/House/services/In"]
@@ -178,7 +178,7 @@ def test_names_of_new_organizations_and_services_are_mistaken_for_no_others() ->
         "/organizations/0123456789ABCDEF",
         "/organizations/House/services/Аcme",
     ]
-    saved = Directory().changed(
+    saved = Directory().apply_changes(
         [ObjectChange("organization", "0123456789abcdef", 1, {"name": "0123456789ABCDEF"})], 1
     )  # before that was known
     assert planned({"postroad": 1, "organizations": {"0123456789ABCDEF": {}}}, saved).faults == ()
@@ -197,7 +197,7 @@ def test_pruning_leaves_a_service_the_schema_that_it_validates_by() -> None:
 
 def test_the_networks_own_service_is_no_documents_business() -> None:
     own = {"gcid": "f" * 16, "organization": "Network", "name": "Provisioning", "hosted": "provisioning"}
-    directory = Directory().changed(
+    directory = Directory().apply_changes(
         [ObjectChange("organization", "network", 1, {"name": "Network"}), ObjectChange("service", "f" * 16, 1, own)], 1
     )
     content: dict[str, Any] = {"postroad": 1, "organizations": {"Network": {"services": {"Provisioning": {}}}}}
@@ -243,7 +243,7 @@ def test_what_a_service_has_from_another_time_stands_in_no_documents_way() -> No
     service = directory.service("House/In")
     assert service is not None
     plain = ObjectChange("service", service.gcid, 2, msgspec.to_builtins(service) | {"hosted": ""})
-    changed = directory.changed([plain], directory.version + 1)  # as it can be by hand
+    changed = directory.apply_changes([plain], directory.version + 1)  # as it can be by hand
     exported = export_document(changed, ["House"])
     assert (planned(exported, changed, prune=True).steps, planned(exported, changed).faults) == ((), ())
     [fault] = planned(exported, directory).faults  # here the document itself would do it

@@ -69,7 +69,7 @@ def test_a_price_of_a_service_that_has_gone_stays_until_it_is_taken_out() -> Non
     directory = network(tariffs={"standard": [STANDARD]})
     service = directory.service("XpandiCo/zipPlus4")
     assert service is not None
-    without = directory.changed([ObjectChange("service", service.gcid, 2, None)], directory.version + 1)
+    without = directory.apply_changes([ObjectChange("service", service.gcid, 2, None)], directory.version + 1)
     exported = export_document(without, ["MyBiz", "XpandiCo"], billing=True)
     found = planned(exported, without, prune=True)
     assert (found.steps, found.faults) == ((), ())

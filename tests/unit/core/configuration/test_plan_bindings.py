@@ -128,5 +128,5 @@ def test_a_queue_that_moved_is_found_by_either_name() -> None:
     assert planned(house({"a": {"queue": queue.gcid}}), directory).steps == ()
     kind, key = object_key(Binding(exchange=exchange.gcid, name="A", queue=queue.gcid))
     assert directory.object(kind, key) is not None
-    gone = directory.changed([ObjectChange(kind, key, 2, None)], 99)
+    gone = directory.apply_changes([ObjectChange(kind, key, 2, None)], 99)
     assert [step.action for step in planned(house({"a": {"queue": "House/Out"}}), gone).steps] == [StepAction.ADD]

@@ -29,7 +29,7 @@ def with_credential(credential: dict[str, Any], service: str = "In", **others: A
 def having(*credentials: Credential) -> Directory:
     """House/In is the first service, House/Out the second; credentials are as API or console made them."""
     directory = applied(planned(HOUSE, Directory()), Directory())
-    return directory.changed([_saved(item) for item in credentials], directory.version + 1)
+    return directory.apply_changes([_saved(item) for item in credentials], directory.version + 1)
 
 
 def _saved(item: Credential) -> ObjectChange:

@@ -177,7 +177,7 @@ def test_what_others_have_made_wrong_does_not_stand_in_the_way() -> None:
     directory = applied(planned(house(PORT), Directory()), Directory())
     out = directory.service("House/out")
     assert out is not None
-    gone = directory.changed([ObjectChange("service", out.gcid, 2, None)], directory.version + 1)
+    gone = directory.apply_changes([ObjectChange("service", out.gcid, 2, None)], directory.version + 1)
     content = house(PORT, more={})
     del content["organizations"]["House"]["services"]["out"]
 

@@ -125,7 +125,7 @@ def test_a_rule_that_was_wrong_already_does_not_hold_up_the_rest() -> None:
     directory = configured(rule("a", service="House/New"), New={})
     new = directory.service("House/New")
     assert new is not None
-    without = directory.changed([_removal(new.gcid)], 9)
+    without = directory.apply_changes([_removal(new.gcid)], 9)
     assert planned(house(rule("a", service="House/New")), without).steps == ()
     assert planned(house(rule("a", service="House/New"), Other={}), without).faults == ()
     changed = planned(house(rule("a", service="House/New", description="touched")), without)

@@ -72,7 +72,7 @@ def test_a_topic_goes_the_way_that_the_model_says() -> None:
     assert ids(index.publish("p", "region")) == ["france"]
     index.set_strategy("alarm", Strategy())
     assert ids(index.publish("p", "alarm")) == ["france"]
-    assert index.described().strategies == ()
+    assert index.describe().strategies == ()
 
 
 def test_what_goes_up_or_aside_is_shadowed_by_nobody() -> None:
@@ -226,11 +226,11 @@ def test_what_cannot_be_is_refused_and_changes_nothing(code: str, said: str, cha
     index = world()
     index.attach(consumer("named", "asia", "region"))
     index.attach(producer("source", "asia", "region"))
-    before = index.described()
+    before = index.describe()
     with pytest.raises(Refused, match=said) as refused:
         change(index)
     assert (refused.value.code, code in REFUSALS) == (code, True)
-    assert index.described() == before
+    assert index.describe() == before
 
 
 def test_a_tree_grows_only_so_deep_also_by_moves() -> None:

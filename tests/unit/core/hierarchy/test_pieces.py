@@ -63,9 +63,9 @@ def refusal(index: ModelIndex | None, **piece: Any) -> str:
     ],
 )  # fmt: skip
 def test_what_cannot_be_is_refused_and_changes_nothing(index: ModelIndex, piece: dict[str, Any], said: str) -> None:
-    before = index.described()
+    before = index.describe()
     assert said in refusal(index, **piece)
-    assert index.described() == before
+    assert index.describe() == before
 
 
 @pytest.mark.parametrize(

@@ -93,4 +93,4 @@ def test_who_receives_is_known_before_anything_is_sent_or_attached(dashboard: Mo
 
 
 def test_the_region_example_is_written_as_it_was_read(dashboard: ModelIndex) -> None:
-    assert as_yaml(write_model(dashboard.described())) == DASHBOARD
+    assert as_yaml(write_model(dashboard.describe())) == DASHBOARD

@@ -38,7 +38,7 @@ PLANT: dict[str, Any] = {
 def test_a_written_model_is_read_and_written_back() -> None:
     model = parse_model(PLANT)
     assert write_model(model) == PLANT
-    assert ModelIndex.of(model).described() == model
+    assert ModelIndex.of(model).describe() == model
 
 
 def test_what_is_not_written_is_as_usual() -> None:
@@ -109,7 +109,7 @@ def nested(levels: int) -> dict[str, Any]:
 
 def test_the_deepest_tree_is_written_and_read() -> None:
     index = ModelIndex.of(parse_model(nested(MAX_DEPTH)))
-    assert write_model(index.described()) == nested(MAX_DEPTH)
+    assert write_model(index.describe()) == nested(MAX_DEPTH)
 
 
 @pytest.mark.parametrize("levels", [MAX_DEPTH + 1, 100_000], ids=["a level", "far"])

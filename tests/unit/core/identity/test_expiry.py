@@ -34,7 +34,7 @@ def test_each_warning_is_given_once_and_the_last_one_when_it_is_over() -> None:
     warnings, thing = Warnings(), Expiring("certificate 'spring' of MyBiz/Purchasing", END)
     given = []
     for hour in range(40 * 24, -5 * 24, -1):
-        given += warnings.due([thing], END - hour * DAY_US // 24)
+        given += warnings.list_due([thing], END - hour * DAY_US // 24)
     assert given == [
         "certificate 'spring' of MyBiz/Purchasing expires in 30 days; replace it before",
         "certificate 'spring' of MyBiz/Purchasing expires in 14 days; replace it before",
@@ -46,14 +46,14 @@ def test_each_warning_is_given_once_and_the_last_one_when_it_is_over() -> None:
 
 def test_after_a_restart_only_what_is_due_is_said() -> None:
     thing = Expiring("a key", END)
-    assert Warnings().due([thing], END - 5 * DAY_US) == ["a key expires in 5 days; replace it before"]
+    assert Warnings().list_due([thing], END - 5 * DAY_US) == ["a key expires in 5 days; replace it before"]
 
 
 def test_what_was_replaced_is_forgotten_and_its_successor_is_warned_of() -> None:
     warnings = Warnings()
-    warnings.due([Expiring("a key", END)], END)
-    assert not warnings.due([], END)
-    assert len(warnings.due([Expiring("a key", END + DAY_US)], END)) == 1
+    warnings.list_due([Expiring("a key", END)], END)
+    assert not warnings.list_due([], END)
+    assert len(warnings.list_due([Expiring("a key", END + DAY_US)], END)) == 1
 
 
 def test_what_never_ends_is_never_warned_of() -> None:

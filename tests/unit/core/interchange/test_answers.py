@@ -136,13 +136,13 @@ def test_what_names_a_document_alone_is_about_the_first_of_that_name() -> None:
 def test_numbers_go_on_where_the_last_interchange_left_them() -> None:
     drawing = NumberDrawing(NumberingParties("MyBiz", "x12", "MYBIZ", "ACME"), {"interchange": 41})
     assert [drawing.next("interchange"), drawing.next("group"), drawing.next("group")] == [42, 1, 2]
-    assert drawing.used()[0] == DrawnNumber("x12:mybiz:MYBIZ:ACME:interchange", 42)
-    assert len(drawing.used()) == 3
+    assert drawing.list_used()[0] == DrawnNumber("x12:mybiz:MYBIZ:ACME:interchange", 42)
+    assert len(drawing.list_used()) == 3
 
 
 def test_an_interchange_without_numbers_is_found_again_by_one_beside_it() -> None:
     drawing = NumberDrawing(NumberingParties("MyBiz", "swift", "", ""), {})
-    assert drawing.used() == drawing.used() == (DrawnNumber("swift:mybiz:::interchange", 1),)
+    assert drawing.list_used() == drawing.list_used() == (DrawnNumber("swift:mybiz:::interchange", 1),)
 
 
 def test_numbers_are_drawn_only_where_the_last_one_is_known() -> None:

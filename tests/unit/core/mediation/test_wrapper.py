@@ -52,7 +52,7 @@ def test_a_wrapper_is_small_and_restores_the_wire_bytes(name: str) -> None:
     assert len(kept) < 20_000
     again = unpack_wrapper(kept)
     assert again == taken.wrapper
-    assert b"".join(again.filled(taken.parts)) == wire.body
+    assert b"".join(again.fill(taken.parts)) == wire.body
 
 
 def test_a_wrapper_fits_only_its_own_parts() -> None:

@@ -55,7 +55,7 @@ def test_who_owns_what_is_the_same_whether_handed_on_or_found_out_anew(
     asked, never_asked = Directory(), Directory()
     for version, (several, asks) in enumerate(steps, 1):
         before = owned(asked) if asks else None
-        following = asked.changed(several, version)
+        following = asked.apply_changes(several, version)
         assert before is None or owned(asked) == before
-        asked, never_asked = following, never_asked.changed(several, version)
+        asked, never_asked = following, never_asked.apply_changes(several, version)
     assert owned(asked) == owned(never_asked)

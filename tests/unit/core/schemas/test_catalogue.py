@@ -75,15 +75,15 @@ def test_which_documents_a_catalogue_is_about(one: SchemaCatalogue, part: Part, 
 
 
 def test_a_schema_by_its_name() -> None:
-    assert ALL.named("ORDER").name == "order"
-    assert ALL.named("order.dtd").kind is AssetKind.DTD
+    assert ALL.find("ORDER").name == "order"
+    assert ALL.find("order.dtd").kind is AssetKind.DTD
     with pytest.raises(Refused) as refused:
-        ALL.named("nothing")
+        ALL.find("nothing")
     assert refused.value.code == "not-found"
     both = catalogue({"order": XSDS["types.xsd"]}, None, {"order": "{}"})
     with pytest.raises(Refused, match="different names"):
-        both.named("order")
-    assert both.named("order", AssetKind.JSONSCHEMA).kind is AssetKind.JSONSCHEMA
+        both.find("order")
+    assert both.find("order", AssetKind.JSONSCHEMA).kind is AssetKind.JSONSCHEMA
 
 
 def test_who_refers_to_a_schema() -> None:

@@ -145,9 +145,9 @@ async def test_a_kind_that_the_profile_does_not_allow_is_refused(running: Memory
 async def test_a_revoked_or_expired_credential_is_refused_at_once(running: MemoryNetwork) -> None:
     proof = bearer(KEY.text)
     await who(running, proof)
-    assert running.authenticator.remembered(proof, "192.0.2.1") is not None
+    assert running.authenticator.find_remembered(proof, "192.0.2.1") is not None
     await running.network.configuration.change("test", [DirectoryChange(kind="credential", key=KEY.id, value=None)])
-    assert running.authenticator.remembered(proof, "192.0.2.1") is None
+    assert running.authenticator.find_remembered(proof, "192.0.2.1") is None
     await fails(running, proof)
     old = Credential(id=KEY.id, kind=CredentialKind.KEY, secret=KEY.hash, person="ann@mybiz.example", expires_at_us=1)
     await running.network.configuration.change("test", [build_save(old)])
@@ -175,11 +175,11 @@ async def test_unrelated_changes_do_not_cause_a_password_to_be_checked_again(run
     proof = basic("MyBiz/Purchasing", "correct horse battery")
     await who(running, proof)
     await running.register("Somebody/Else")
-    assert running.authenticator.remembered(proof, "192.0.2.1") is not None
+    assert running.authenticator.find_remembered(proof, "192.0.2.1") is not None
     service = running.network.directory.service("MyBiz/Purchasing")
     assert service is not None
     await running.network.configuration.change("test", [build_save(replace(service, description="changed"))])
-    caller = running.authenticator.remembered(proof, "192.0.2.1")
+    caller = running.authenticator.find_remembered(proof, "192.0.2.1")
     assert caller is not None
     assert caller.service is not None
     assert caller.service.description == "changed"

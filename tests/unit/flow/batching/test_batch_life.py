@@ -714,7 +714,7 @@ async def test_the_older_of_two_open_batches_is_sent_first() -> None:
         [older] = await port.batches()
         newer = msgspec.structs.replace(open_batch("f" * 20, older.key, port.clock.now_us()), service=older.service)
         assert await port.network.batches.write(older.service, "joined", [newer]) is not None
-        port.network.batches.changed(older.service)
+        port.network.batches.note_change(older.service)
         await port.post_orders(2, 2)
         await port.work()
         assert [(batch.state, batch.count) for batch in await port.batches()] == [(ASSEMBLED, 1), (OPEN, 1)]

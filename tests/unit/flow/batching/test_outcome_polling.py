@@ -47,7 +47,7 @@ async def test_reading_batches_again_asks_nothing_about_those_that_are_watched(m
             return await query(name, *parameters)
 
         monkeypatch.setattr(port.network.index, "query", noted)
-        port.port.changed()
+        port.port.note_change()
         await port.work()
         assert (asked.count("unsettled_batches"), asked.count("delivery")) == (1, 0)
         await port.work(2)

@@ -390,7 +390,7 @@ def test_however_many_hang_the_quick_do_not_wait_for_them(known: bool) -> None:
 
     in_virtual_time(
         work,
-        lanes=PushCapacity(
+        capacity=PushCapacity(
             quick=PushSlots(overall=8, per_organization=4), slow=PushSlots(overall=8, per_organization=4)
         ),
     )
@@ -424,7 +424,7 @@ def test_organizations_have_their_turn_when_places_are_scarce() -> None:
 
     in_virtual_time(
         work,
-        lanes=PushCapacity(
+        capacity=PushCapacity(
             quick=PushSlots(overall=2, per_organization=2), slow=PushSlots(overall=2, per_organization=2)
         ),
     )

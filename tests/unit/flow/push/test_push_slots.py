@@ -75,7 +75,7 @@ async def test_a_cancelled_wait_takes_no_slot(granted: bool) -> None:
     assert await asyncio.wait_for(slots.acquire("c", 1), 30) == 1
 
 
-async def test_what_comes_from_another_lane_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:
+async def test_what_comes_from_other_slots_is_taken_over_beyond_the_bounds_and_bounded_too() -> None:
     slots = PushSlots(overall=2, per_organization=2)
     assert await slots.acquire("a", 2) == 2
     assert [slots.take_over("b") for _ in range(3)] == [True, True, False]

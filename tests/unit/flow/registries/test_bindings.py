@@ -28,7 +28,7 @@ class Changing:
     def change(self, exchange: str, name: str, queue: str | None) -> None:
         value = None if queue is None else {"exchange": exchange, "name": name, "queue": queue}
         changes = [ObjectChange("binding", binding_key(exchange, name), 1, value)]
-        self.directory = self.directory.changed(changes, 1)
+        self.directory = self.directory.apply_changes(changes, 1)
         for follower in self._followers:
             follower(self.directory, changes)
 

@@ -39,7 +39,7 @@ class Changing:
             ObjectChange("binding", binding_key(EXCHANGE, name), 1, value)
             for name, value in zip(names, values, strict=True)
         ]
-        self._directory = self._directory.changed(changes, 1)
+        self._directory = self._directory.apply_changes(changes, 1)
         for follower in self._followers:
             follower(self._directory, changes)
 
@@ -57,7 +57,7 @@ def names(exchange: OpenExchange) -> Iterator[str]:
 @pytest.mark.req("X6")
 async def test_bindings_that_come_and_go_while_it_is_opened_are_in_it_or_not(configuration: Changing) -> None:
     book = ExchangeRegistry(configuration)  # type: ignore[arg-type]
-    opening = [asyncio.create_task(book.opened(EXCHANGE)) for _ in range(2)]
+    opening = [asyncio.create_task(book.load(EXCHANGE)) for _ in range(2)]
     await asyncio.sleep(0)
     await asyncio.sleep(0)
     configuration.change("b000", f"b{MANY - 1:03d}", gone=True)  # one that is bound by now, and one that is not
@@ -81,5 +81,5 @@ async def test_an_exchange_that_could_not_be_opened_is_opened_anew(
     with monkeypatch.context() as short_of_memory:
         short_of_memory.setattr(OpenExchange, "save", save)
         with pytest.raises(MemoryError):
-            await book.opened(EXCHANGE)
-    assert len(await book.opened(EXCHANGE)) == MANY
+            await book.load(EXCHANGE)
+    assert len(await book.load(EXCHANGE)) == MANY

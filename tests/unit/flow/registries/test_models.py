@@ -41,11 +41,11 @@ class Model:
         await self.network.configuration.change("test", [change])
 
     async def is_in_step(self, book: ModelRegistry) -> bool:
-        found = await book.opened(self.gcid)
+        found = await book.load(self.gcid)
         again = open_at_once(self.network.directory, self.gcid).model
         if found is None or again is None:
             return found is again
-        return found.described() == again.described()
+        return found.describe() == again.describe()
 
 
 @pytest.fixture
@@ -58,9 +58,9 @@ async def model() -> AsyncIterator[Model]:
 @pytest.mark.req("H6")
 async def test_other_tasks_run_while_a_model_is_opened_and_their_changes_are_followed(model: Model) -> None:
     await model.add("root", *(f"n{number}" for number in range(MANY)))
-    await model.network.models.opened(model.gcid)
+    await model.network.models.load(model.gcid)
     book = ModelRegistry(model.network.configuration)
-    opening = asyncio.create_task(book.opened(model.gcid))
+    opening = asyncio.create_task(book.load(model.gcid))
     turns = 0
     while not opening.done():
         turns += 1
@@ -79,27 +79,27 @@ async def test_other_tasks_run_while_a_model_is_opened_and_their_changes_are_fol
 async def test_two_who_ask_at_once_get_the_same_model(model: Model) -> None:
     await model.add("root", *(f"n{number}" for number in range(MANY)))
     book = ModelRegistry(model.network.configuration)
-    one, other = await asyncio.gather(book.opened(model.gcid), book.opened(model.gcid))
+    one, other = await asyncio.gather(book.load(model.gcid), book.load(model.gcid))
     assert one is other
     assert book.is_current(model.gcid, one)
 
 
 async def test_the_first_nodes_and_the_last_ones_are_seen(model: Model) -> None:
     book = ModelRegistry(model.network.configuration)
-    assert await book.opened(model.gcid) is None
+    assert await book.load(model.gcid) is None
     await model.add("root", "a")
     assert await model.is_in_step(book)
     await model.change(ModelChange(without_nodes=("root",), with_descendants=True))
-    assert await book.opened(model.gcid) is None
+    assert await book.load(model.gcid) is None
 
 
 async def test_what_lost_its_ground_elsewhere_is_left_out_until_it_has_some_again(model: Model) -> None:
     await model.add("root", "a")
     await model.add("b", under="a")
     book = ModelRegistry(model.network.configuration)
-    assert len(await book.opened(model.gcid) or ()) == 3
+    assert len(await book.load(model.gcid) or ()) == 3
     await model.forget("a")
-    assert len(await book.opened(model.gcid) or ()) == 1
+    assert len(await book.load(model.gcid) or ()) == 1
     await model.add("a")
-    assert len(await book.opened(model.gcid) or ()) == 3
+    assert len(await book.load(model.gcid) or ()) == 3
     assert await model.is_in_step(book)

@@ -53,7 +53,7 @@ def test_a_delivery_that_is_returned_again_and_again_displaces_no_other(is_decod
     records.read(POSTS + 1, lease(delivery_number(2, 0)))
     for seq in range(POSTS + 2, POSTS + 5_000):
         records.read(seq, lease(delivery_number(1, 0)))
-    busy, other = records.known(1), records.known(2)
+    busy, other = records.find_stop(1), records.find_stop(2)
     assert busy is not None
     assert other is not None
     assert len(busy.events[0]) == MAX_EVENTS
@@ -70,14 +70,14 @@ def test_the_only_record_keeps_within_the_limit_too() -> None:
         for seq in range(2, 1_000):
             records.read(seq, lease(delivery_number(1, 0)))
             assert count_memory(records) <= 10
-        record = records.known(1)
+        record = records.find_stop(1)
         assert record is not None
         assert not record.is_complete
 
 
 def test_the_records_of_a_transaction_contain_every_event() -> None:
     entries = {1: make_posted()} | {seq: lease(delivery_number(1, 0)) for seq in range(2, 1_002)}
-    record = RecentRecords.of(entries).known(1)
+    record = RecentRecords.of(entries).find_stop(1)
     assert record is not None
     assert record.is_complete
     assert len(record.events[0]) == 1_000

@@ -204,7 +204,7 @@ async def test_large_messages_are_matched_while_bindings_come_and_go(scenario: E
         await scenario.add_binding(LARGE, f"b{number}", query=f"$msg/order/item = '{number + 1}'")
     got = [(await scenario.got(NORTH)).handle for _ in range(5)]
     assert got == ["0", "1", "2", "3", "4"]
-    exchange = await scenario.network.exchanges.opened(scenario.gcid(EXCHANGE))
+    exchange = await scenario.network.exchanges.load(scenario.gcid(EXCHANGE))
     assert len(exchange) == 6
 
 

@@ -125,7 +125,7 @@ async def sent_to_acme(
         type=MessageType.NOTIFICATION, topic="", size=0, form="interchange", expires_at_us=1 << 60, directory=1, parts=(),
         copies=(),
         assembled=AssembledInterchange(
-            name, drawing.used(), record, tuple(record_position(one, 70 + one.position) for one in placed),
+            name, drawing.list_used(), record, tuple(record_position(one, 70 + one.position) for one in placed),
             standard.answers_by_document,
         ),
     )  # fmt: skip

@@ -109,7 +109,7 @@ def test_routes_are_those_of_the_router(records: list[NewRecord], entries: list[
     directory, compared = Directory(), 0
     for seq, (record, entry) in enumerate(zip(records, entries, strict=True), 1):
         if isinstance(entry, ConfigurationChanged):
-            directory = directory.changed(entry.objects, seq)
+            directory = directory.apply_changes(entry.objects, seq)
         elif isinstance(entry, MessagePosted) and entry.type is not MessageType.RESPONSE and seq % 7 == 0:
             message = Message(
                 to=tuple(Recipient(copy.named) for copy in entry.copies),

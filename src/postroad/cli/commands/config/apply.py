@@ -73,7 +73,7 @@ def apply(
         with _keys_on_disk(made):
             applied = client.apply(document, prune=prune, version=plan.version)
         _report(out, applied, applied=True)
-        out.say("Applied.")
+        out.print("Applied.")
 
 
 def read_private_key_pem(path: Path) -> bytes:
@@ -158,4 +158,4 @@ def export(out: Output, output: Path | None, connection: NetworkConnection) -> N
         out.value({"file": str(output)})
         return
     out.value(document)
-    out.say(text.rstrip())
+    out.print(text.rstrip())

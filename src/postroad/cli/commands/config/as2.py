@@ -138,7 +138,7 @@ def key(out: Output, name: str, file: Path, days: int, bits: str) -> None:
     made = make_as2_key(name, days, int(bits))
     write_private(file, made.key_pem + made.certificate_pem.strip())
     out.value({"name": name, "file": str(file), "fingerprint": made.fingerprint, "certificate": made.certificate_pem})
-    out.say(made.certificate_pem.strip())
+    out.print(made.certificate_pem.strip())
     if not out.as_json:
         click.echo(f"key and certificate are in {file}; give your partner only the certificate", err=True)
 
@@ -200,9 +200,9 @@ def _show_mdn(out: Output, session: str, file: Path | None, connection: NetworkC
     out.value({"session": session, "delivery": delivery, field: found.decode("latin-1")})
     if file is not None:
         file.write_bytes(found)
-        out.say(f"the MDN for delivery {delivery} is in {file}")
+        out.print(f"the MDN for delivery {delivery} is in {file}")
     else:
-        out.say(found.decode("latin-1").replace("\r\n", "\n"))
+        out.print(found.decode("latin-1").replace("\r\n", "\n"))
 
 
 @command

@@ -30,7 +30,7 @@ def list_(out: Output, service: str, kind: str | None, connection: NetworkConnec
     for asset in found:
         out.value(asset)
     if not found:
-        out.say("No assets.")
+        out.print("No assets.")
         return
     rows = [[one.kind, one.name, str(one.bytes), str(one.version), one.digest, one.description] for one in found]
     out.table(["KIND", "NAME", "BYTES", "VERSION", "DIGEST", "DESCRIPTION"], rows)
@@ -72,7 +72,7 @@ def add(
     with connection.client() as client:
         saved = client.save_asset(service, kind, name or Path(file).stem, content, description=description)
     out.value(saved)
-    out.say(f"{saved['name']}: saved as version {saved['version']} ({saved['bytes']} bytes)")
+    out.print(f"{saved['name']}: saved as version {saved['version']} ({saved['bytes']} bytes)")
 
 
 @command
@@ -85,7 +85,7 @@ def remove(out: Output, service: str, kind: str, name: str, connection: NetworkC
     with connection.client() as client:
         client.remove_asset(service, kind, name)
     out.value({"removed": name})
-    out.say(f"{name}: removed")
+    out.print(f"{name}: removed")
 
 
 for below in (list_, show, add, remove):

@@ -64,7 +64,7 @@ def bind(
     with connection.client() as client:
         bound = client.bindings.bind(exchange, queue, name=name, **wanted)
     out.value(bound)
-    out.say(bound_line(bound, exchange))
+    out.print(bound_line(bound, exchange))
 
 
 @command
@@ -76,7 +76,7 @@ def unbind(out: Output, exchange: str, name: str, connection: NetworkConnection)
     with connection.client() as client:
         client.bindings.unbind(exchange, name)
     out.value({"removed": name})
-    out.say(f"{name}: removed")
+    out.print(f"{name}: removed")
 
 
 class BindingsGroup(click.Group):
@@ -109,11 +109,11 @@ def list_(out: Output, exchange: str, queue: str, connection: NetworkConnection)
     for binding in found:
         out.value(binding)
     if not found:
-        out.say("No bindings.")
+        out.print("No bindings.")
         return
     out.table(COLUMNS, binding_rows(found))
     for line in error_lines(found):
-        out.say(line)
+        out.print(line)
 
 
 @command
@@ -130,7 +130,7 @@ def show(out: Output, exchange: str, name: str, connection: NetworkConnection) -
     written = {
         field: value for field, value in dict(binding).items() if field not in ("name", "version") and value != ""
     }
-    out.say(as_yaml({binding.name: written}).rstrip())
+    out.print(as_yaml({binding.name: written}).rstrip())
 
 
 @command
@@ -155,7 +155,7 @@ def _switch(out: Output, connection: NetworkConnection, exchange: str, name: str
     with connection.client() as client:
         switched = client.bindings.switch(exchange, name, enabled=enabled)
     out.value(switched)
-    out.say(f"{switched.name}: {'on' if enabled else 'off'}")
+    out.print(f"{switched.name}: {'on' if enabled else 'off'}")
 
 
 @command
@@ -170,7 +170,7 @@ def explain(out: Output, exchange: str, name: str, connection: NetworkConnection
         found = client.bindings.explain(exchange, name)
     out.value(found)
     for line in explanation_lines(name, found):
-        out.say(line)
+        out.print(line)
 
 
 @command
@@ -204,7 +204,7 @@ def try_(
         found = client.bindings.try_out(exchange, subject, **wanted)
     out.value(found)
     for line in trial_lines(found):
-        out.say(line)
+        out.print(line)
     if not any(one.outcome == "goes" for one in found.items):
         sys.exit(ExitCode.ERROR)
 

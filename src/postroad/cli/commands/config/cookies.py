@@ -27,7 +27,7 @@ def list_(out: Output, service: str, connection: NetworkConnection) -> None:
     for cookie in found:
         out.value(cookie)
     if not found:
-        out.say("No cookies.")
+        out.print("No cookies.")
         return
     rows = [[one.sender, one.content_type, strip_controls(one.content)[:MAX_SHOWN]] for one in found]
     out.table(["SENDER", "TYPE", "CONTENT"], rows)
@@ -53,7 +53,7 @@ def set_(out: Output, service: str, sender: str, file: str, content_type: str, c
     with connection.client() as client:
         saved = client.set_cookie(service, sender, content, content_type=content_type)
     out.value(saved)
-    out.say(f"{service}: {len(saved.content)} characters are sent with messages from {saved.sender}")
+    out.print(f"{service}: {len(saved.content)} characters are sent with messages from {saved.sender}")
 
 
 @command
@@ -65,7 +65,7 @@ def remove(out: Output, service: str, sender: str, connection: NetworkConnection
     with connection.client() as client:
         client.remove_cookie(service, sender)
     out.value({"removed": sender})
-    out.say(f"{service}: no cookie for {sender} any more")
+    out.print(f"{service}: no cookie for {sender} any more")
 
 
 for below in (list_, set_, remove):

@@ -31,10 +31,10 @@ def make(out: Output, output: Path | None) -> None:
     if output is not None:
         write_private(output, key.text)
         out.value({"id": key.id, "file": str(output)})
-        out.say(f"key {key.id} is in {output}")
+        out.print(f"key {key.id} is in {output}")
     else:
         out.value({"id": key.id, "key": key.text})
-        out.say(key.text)
+        out.print(key.text)
 
 
 keys.add_command(make)
@@ -50,7 +50,7 @@ def login_link(out: Output, connection: NetworkConnection) -> None:
     with connection.client() as client:
         made = client.change("POST", "/v1/account/login-link")
     out.value(made)
-    out.say(click.style(made["url"], bold=True))
+    out.print(click.style(made["url"], bold=True))
 
 
 @click.group()
@@ -67,7 +67,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
     for one in found:
         out.value(one)
     if not found:
-        out.say("Nothing waits for an owner's confirmation.")
+        out.print("Nothing waits for an owner's confirmation.")
         return
     out.table(
         ["ID", "KIND", "NAME", "MADE BY"], [[one["id"], one["kind"], one["name"], one["madeBy"]] for one in found]
@@ -86,7 +86,7 @@ def accept(out: Output, pending_id: str, connection: NetworkConnection) -> None:
         here = _path(client.get("/v1/account")["organization"])
         client.change("POST", f"{here}/{quote(pending_id, safe='')}")
     out.value({"id": pending_id, "confirmed": True})
-    out.say(f"{pending_id}: confirmed")
+    out.print(f"{pending_id}: confirmed")
 
 
 def _path(organization: str) -> str:

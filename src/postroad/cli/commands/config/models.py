@@ -74,7 +74,7 @@ def import_(out: Output, model: str, file: str, prune: bool, yes: bool, connecti
         with out.progress("importing", total) as advance:
             done = client.models.bring(model, tree, prune=prune, progress=advance)
     out.value(done)
-    out.say(f"{model}: {done['saved']} saved, {done['removed']} removed, {done['sent']} sent")
+    out.print(f"{model}: {done['saved']} saved, {done['removed']} removed, {done['sent']} sent")
 
 
 def _confirm(nodes: int, attachments: int, topics: int) -> None:
@@ -92,7 +92,7 @@ def export(out: Output, model: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         document = client.models.document(model)
     out.value(document)
-    out.say(as_yaml(document).rstrip() if document else "The model has no nodes.")
+    out.print(as_yaml(document).rstrip() if document else "The model has no nodes.")
 
 
 @command
@@ -146,7 +146,7 @@ def remove(
     with connection.client() as client:
         client.models.remove(model)
     out.value({"removed": model})
-    out.say(f"{model}: the tree was removed")
+    out.print(f"{model}: the tree was removed")
 
 
 @command
@@ -177,7 +177,7 @@ def _change_model(out: Output, connection: NetworkConnection, model: str, said: 
     with connection.client() as client:
         done = client.models.change(model, piece)
     out.value(done)
-    out.say(said if done.saved or done.removed else "Nothing to change.")
+    out.print(said if done.saved or done.removed else "Nothing to change.")
 
 
 @command
@@ -199,7 +199,7 @@ def attach(
     with connection.client() as client:
         done = client.models.attach(model, service, side=side, node=node, topics=list(topics), id=id)
     out.value(done)
-    out.say(f"{done.id}: attached")
+    out.print(f"{done.id}: attached")
 
 
 @command
@@ -224,7 +224,7 @@ def detach(
     with connection.client() as client:
         client.models.detach(model, known)
     out.value({"removed": known})
-    out.say(f"{known}: detached")
+    out.print(f"{known}: detached")
 
 
 @command
@@ -244,12 +244,12 @@ def who_receives(out: Output, model: str, topic: str, node: str, sender: str, co
     with connection.client() as client:
         found = client.models.receivers(model, topic, node=node, sender=sender)
     out.value(found)
-    out.say(
+    out.print(
         f"{topic} from {found.node or 'above the root'}: {describe_strategy(found.strategy)}, {found.total} receivers"
     )
     out.table(["RECEIVER", "NODE", "WAY"], receiver_rows(found))
     for line in shadow_lines(found):
-        out.say(line)
+        out.print(line)
 
 
 for below in (show, import_, export, add, move, remove, topic, attach, detach, who_receives):

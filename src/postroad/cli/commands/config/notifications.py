@@ -42,7 +42,7 @@ def list_(out: Output, organization: str, connection: NetworkConnection) -> None
     for one in found:
         out.value(one)
     if not found:
-        out.say("No one is notified. Add a subscription: postroad notifications add ops --email ops@example.com")
+        out.print("No one is notified. Add a subscription: postroad notifications add ops --email ops@example.com")
         return
     rows = [
         [one.name, one.channel, strip_controls(one.address), ", ".join(one.events) or "all", describe_state(one)]
@@ -109,11 +109,11 @@ def add(
             digest_minutes=digest,
         )
     out.value(saved)
-    out.say(f"{saved.name}: {', '.join(saved.events) or 'all events'} by {saved.channel} to {saved.address}")
+    out.print(f"{saved.name}: {', '.join(saved.events) or 'all events'} by {saved.channel} to {saved.address}")
     if saved.secret:
-        out.say(f"Check the signatures with this secret: {saved.secret}")
+        out.print(f"Check the signatures with this secret: {saved.secret}")
     where = f" --organization {organization}" if organization else ""
-    out.say(f"Try it: postroad notifications test {saved.name}{where}")
+    out.print(f"Try it: postroad notifications test {saved.name}{where}")
 
 
 @command
@@ -124,7 +124,7 @@ def remove(out: Output, name: str, organization: str, connection: NetworkConnect
     with connection.client() as client:
         client.notifications.remove(_resolve(client, organization), name)
     out.value({"removed": name})
-    out.say(f"{name}: removed")
+    out.print(f"{name}: removed")
 
 
 @command
@@ -137,7 +137,7 @@ def test(out: Output, name: str, organization: str, connection: NetworkConnectio
     out.value(result)
     if not result.sent:
         raise Refused("notification.failed", f"The test could not be sent: {result.fault}")
-    out.say(f"{name}: the test was sent")
+    out.print(f"{name}: the test was sent")
 
 
 def describe_state(one: SubscriptionView) -> str:

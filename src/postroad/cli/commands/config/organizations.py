@@ -30,7 +30,7 @@ def show(out: Output, organization: str | None, connection: NetworkConnection) -
     for usage in found:
         out.value(usage)
     if not found:
-        out.say("No organizations.")
+        out.print("No organizations.")
         return
     columns = ("ORGANIZATION", "POSTS PER SECOND", "MESSAGE BYTES", "STORED BYTES", "QUEUED MESSAGES")
     out.table(columns, [_row(usage) for usage in found])
@@ -57,7 +57,7 @@ def set_(out: Output, organization: str, connection: NetworkConnection, **wish: 
             "PUT", _path(organization), _changed_organization(now, given), version=f'"{now["version"]}"'
         )
     out.value(saved)
-    out.say(f"{saved['name']}: limits saved")
+    out.print(f"{saved['name']}: limits saved")
 
 
 def _changed_organization(now: dict[str, Any], given: dict[str, int]) -> dict[str, Any]:
@@ -105,7 +105,7 @@ def suspend(out: Output, name: str, reason: str, connection: NetworkConnection) 
     with connection.client() as client:
         client.change("PUT", suspension_path(name), {"reason": reason})
     out.value({"name": name, "suspended": reason})
-    out.say(f"{name}: suspended")
+    out.print(f"{name}: suspended")
 
 
 @command
@@ -119,7 +119,7 @@ def resume(out: Output, name: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         client.change("DELETE", suspension_path(name))
     out.value({"name": name, "suspended": ""})
-    out.say(f"{name}: is active again")
+    out.print(f"{name}: is active again")
 
 
 @command
@@ -133,7 +133,7 @@ def approve(out: Output, organization: str, connection: NetworkConnection) -> No
     with connection.client() as client:
         client.change("DELETE", suspension_path(organization))
     out.value({"name": organization, "suspended": ""})
-    out.say(f"{organization}: approved")
+    out.print(f"{organization}: approved")
 
 
 def suspension_path(name: str) -> str:

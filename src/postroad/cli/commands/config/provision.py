@@ -40,11 +40,11 @@ def begin(
         name = organization_of(client, organization)
         begun = client.begin_provisioning(name, provider, service, return_path=return_path)
     out.value(begun)
-    out.say(
+    out.print(
         f"{begun['service']} ({begun['gcid']}) waits until {begun['expiresAt']} for {begun['provider']} to confirm."
     )
-    out.say("Open this address now and log in as a customer; it is shown only once:")
-    out.say(begun.redirect)
+    out.print("Open this address now and log in as a customer; it is shown only once:")
+    out.print(begun.redirect)
 
 
 @command
@@ -57,7 +57,7 @@ def list_(out: Output, organization: str, connection: NetworkConnection) -> None
     for one in found:
         out.value(one)
     if not found:
-        out.say("No provisionings.")
+        out.print("No provisionings.")
         return
     rows = [[one.state, one.service, one.gcid, one.provider, one.expires_at or ""] for one in found]
     out.table(["STATE", "SERVICE", "GCID", "PROVIDER", "CONFIRM UNTIL"], rows)
@@ -71,7 +71,7 @@ def revoke(out: Output, service: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         client.end_provisioning(service)
     out.value({"revoked": service})
-    out.say(f"{service}: revoked")
+    out.print(f"{service}: revoked")
 
 
 def organization_of(client: Client, given: str) -> str:

@@ -26,7 +26,7 @@ def list_(out: Output, service: str, connection: NetworkConnection) -> None:
     for rule in found:
         out.value(rule)
     if not found:
-        out.say("No rules.")
+        out.print("No rules.")
         return
     rows = [[str(rule["place"]), rule["name"], rule["role"], _switch(rule), rule["description"]] for rule in found]
     out.table(["PLACE", "NAME", "ROLE", "", "DESCRIPTION"], rows)
@@ -44,7 +44,7 @@ def show(out: Output, service: str, name: str, connection: NetworkConnection) ->
         rule = client.rule(service, name)
     out.value(rule)
     written = {field: value for field, value in rule.items() if field not in ("place", "version") and value != ""}
-    out.say(as_yaml(written).rstrip())
+    out.print(as_yaml(written).rstrip())
 
 
 @command
@@ -69,7 +69,7 @@ def add(out: Output, service: str, files: tuple[str, ...], place: int | None, co
             where = {} if place is None else {"place": place + number}
             saved = client.save_rule(service, wish | where)
             out.value(saved)
-            out.say(f"{saved['name']}: saved as version {saved['version']}, place {saved['place']}")
+            out.print(f"{saved['name']}: saved as version {saved['version']}, place {saved['place']}")
 
 
 @command
@@ -81,7 +81,7 @@ def remove(out: Output, service: str, name: str, connection: NetworkConnection) 
     with connection.client() as client:
         client.remove_rule(service, name)
     out.value({"removed": name})
-    out.say(f"{name}: removed")
+    out.print(f"{name}: removed")
 
 
 @command
@@ -116,7 +116,7 @@ def _adjusted(out: Output, connection: NetworkConnection, service: str, name: st
     with connection.client() as client:
         rule = client.adjust_rule(service, name, **wish)
     out.value(rule)
-    out.say(f"{rule['name']}: {_switch(rule)}, place {rule['place']}")
+    out.print(f"{rule['name']}: {_switch(rule)}, place {rule['place']}")
 
 
 def _switch(rule: dict[str, Any]) -> str:

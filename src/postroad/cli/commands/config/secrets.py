@@ -45,7 +45,7 @@ def set_(out: Output, owner: str, name: str, file: Path | None, connection: Netw
     with connection.client() as client:
         done = client.secrets.set(owner, name, value)
     out.value(done)
-    out.say(f"secret:{done.name} of {owner} is set, version {done.version}")
+    out.print(f"secret:{done.name} of {owner} is set, version {done.version}")
 
 
 @command
@@ -58,7 +58,7 @@ def list_(out: Output, owner: str, connection: NetworkConnection) -> None:
     for one in found:
         out.value(one)
     if not found:
-        out.say(f"{owner} has no secrets.")
+        out.print(f"{owner} has no secrets.")
         return
     rows = [
         [
@@ -79,7 +79,7 @@ def remove(out: Output, owner: str, name: str, connection: NetworkConnection) ->
     with connection.client() as client:
         client.secrets.remove(owner, name)
     out.value({"owner": owner, "name": name, "removed": True})
-    out.say(f"secret:{name} of {owner} is removed")
+    out.print(f"secret:{name} of {owner} is removed")
 
 
 @command
@@ -111,7 +111,7 @@ def rotate_master(out: Output, connection: NetworkConnection) -> None:
     with connection.client() as client:
         done = client.secrets.rotate_master()
     out.value(done)
-    out.say(f"everything is sealed with the master key {done.master_key} ({done.sealed_again} keys sealed again)")
+    out.print(f"everything is sealed with the master key {done.master_key} ({done.sealed_again} keys sealed again)")
 
 
 @command
@@ -125,7 +125,7 @@ def rotate_token(out: Output, connection: NetworkConnection) -> None:
         done = client.secrets.rotate_token()
     out.value(done)
     later = "" if done.state == "in use" else "; all nodes use it within half a minute"
-    out.say(f"the new token key is {done.id}, {done.state}{later}")
+    out.print(f"the new token key is {done.id}, {done.state}{later}")
 
 
 @command
@@ -133,7 +133,7 @@ def new_master_key(out: Output) -> None:
     """Print a new master key, for master_key_file; it is not stored anywhere."""
     key = randomness.token_hex(MASTER_KEY_BYTES)
     out.value({"key": key})
-    out.say(key)
+    out.print(key)
 
 
 def _read_value(file: Path | None) -> str:

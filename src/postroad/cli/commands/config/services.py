@@ -28,7 +28,7 @@ def list_(out: Output, everyone: bool, connection: NetworkConnection) -> None:
     for service in found:
         out.value(service)
     if not found:
-        out.say("No services.")
+        out.print("No services.")
         return
     rows = [[one["address"], one["gcid"], one["visibility"], one["category"], one["description"]] for one in found]
     out.table(["ADDRESS", "GCID", "VISIBILITY", "CATEGORY", "DESCRIPTION"], rows)
@@ -48,12 +48,12 @@ def show(out: Output, service: str, connection: NetworkConnection) -> None:
         is_pushed = found.get("delivery") == "push"
         state = client.get(f"/v1/services/{quote(found['address'])}/push") if is_pushed else {}
     out.value(found | {name: state[name] for name in ("paused", "problems") if name in state})
-    out.say(as_yaml(found).rstrip())
+    out.print(as_yaml(found).rstrip())
     for problem in state.get("problems", ()):
-        out.say(f"# Problem: {problem}.")
+        out.print(f"# Problem: {problem}.")
     if (paused := state.get("paused")) is not None:
-        out.say(f"# Pushes are paused until {paused['until']}: {paused['reason']}.")
-        out.say(f"# To push at once: postroad services try-push {found['address']}")
+        out.print(f"# Pushes are paused until {paused['until']}: {paused['reason']}.")
+        out.print(f"# To push at once: postroad services try-push {found['address']}")
 
 
 @command
@@ -90,7 +90,7 @@ def add_certificate(
     with connection.client() as client:
         added = client.certificates.add(service, label, certificate, key)
     out.value(added)
-    out.say(f"{service} can authenticate with certificate {label!r} from now on.")
+    out.print(f"{service} can authenticate with certificate {label!r} from now on.")
 
 
 @command
@@ -109,11 +109,11 @@ def try_push(out: Output, service: str, connection: NetworkConnection) -> None:
     out.value(tried)
     match tried["outcome"]:
         case "delivered":
-            out.say(f"{tried['service']}: delivered session {tried['session']}; the other waiting messages follow")
+            out.print(f"{tried['service']}: delivered session {tried['session']}; the other waiting messages follow")
         case "failed":
-            out.say(f"{tried['service']}: the push of session {tried['session']} failed: {tried['reason']}")
+            out.print(f"{tried['service']}: the push of session {tried['session']} failed: {tried['reason']}")
         case _:
-            out.say(f"{tried['service']}: nothing was pushed: {tried['reason']}")
+            out.print(f"{tried['service']}: nothing was pushed: {tried['reason']}")
 
 
 for below in (list_, show, add_certificate, try_push):

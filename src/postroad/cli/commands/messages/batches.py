@@ -35,7 +35,7 @@ def batches(out: Output, service: str, state: str | None, connection: NetworkCon
         out.value(one)
     show_batches(out, found)
     if not found:
-        out.say("No batches.")
+        out.print("No batches.")
 
 
 @click.group()
@@ -69,7 +69,7 @@ def members(out: Output, batch: str, connection: NetworkConnection) -> None:
         out.value(one)
     show_members(out, found)
     if not found:
-        out.say("No members.")
+        out.print("No members.")
 
 
 def make_command(action: BatchAction) -> click.Command:
@@ -79,7 +79,7 @@ def make_command(action: BatchAction) -> click.Command:
         with connection.client() as client:
             found = getattr(client.batches, action.method)(batch, **member, reason=reason)
         out.value(found)
-        out.say(describe_action(action.past, found))
+        out.print(describe_action(action.past, found))
 
     act.__name__ = action.method
     act.__doc__ = action.description + (MEMBER_HELP if action.of_member else "")

@@ -28,6 +28,6 @@ def cancel(out: Output, session: str, connection: NetworkConnection) -> None:
     out.value(write_result(result))
     for recipient in result.recipients:
         what = f"{recipient.detail} [{recipient.code}]" if recipient.code else "withdrawn"
-        out.say(f"{recipient.service}: {what}")
+        out.print(f"{recipient.service}: {what}")
     if any(recipient.code for recipient in result.recipients):
         sys.exit(ExitCode.REFUSED)

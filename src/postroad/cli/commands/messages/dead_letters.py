@@ -77,7 +77,7 @@ def list_(out: Output, filters: DeadLetterFilters, connection: NetworkConnection
         out.value(letter)
     show_dead_letters(out, found)
     if not found:
-        out.say("No dead letters.")
+        out.print("No dead letters.")
 
 
 @command
@@ -93,7 +93,7 @@ def groups(out: Output, filters: DeadLetterFilters, connection: NetworkConnectio
     if rows:
         out.table(["LETTERS", "AT", "CAUSE", "NEWEST", "DELIVERY", "MEANING"], rows)
     else:
-        out.say("No dead letters.")
+        out.print("No dead letters.")
 
 
 @command
@@ -137,7 +137,7 @@ def resend(
         if delivery:
             number = letters.resend(delivery, reason=reason, expires_in_s=seconds)
             out.value({"letter": delivery, "delivery": number})
-            out.say(f"{RESEND.past} as {number}")
+            out.print(f"{RESEND.past} as {number}")
             return
 
         def deal(progress: Callable[[int], None]) -> list[LetterResult]:
@@ -164,7 +164,7 @@ def drop(
         if delivery:
             client.dead_letters.drop(delivery, reason)
             out.value({"letter": delivery})
-            out.say(DROP.past)
+            out.print(DROP.past)
             return
 
         def deal(progress: Callable[[int], None]) -> list[LetterResult]:
@@ -189,7 +189,7 @@ def _handle_many(
     counted = client.dead_letters.count(**filters)
     if dry_run:
         out.value(counted)
-        out.say(f"{counted.matches}{'' if counted.complete else ' or more'} would be {action.past}")
+        out.print(f"{counted.matches}{'' if counted.complete else ' or more'} would be {action.past}")
         show_dead_letters(out, counted.sample)
         return
     with out.progress(f"letters {action.past}", counted.matches) as advance:

@@ -40,9 +40,9 @@ def explain(out: Output, what: str, svg: Path | None, connection: NetworkConnect
         if out.as_json:
             out.value(ask("json"))
         elif svg is None:
-            out.say(ask("text").rstrip())
+            out.print(ask("text").rstrip())
         else:
-            out.say(f"the route is drawn in {svg}")
+            out.print(f"the route is drawn in {svg}")
 
 
 def _explanation_query(client: Client, what: str, options: dict[str, Any]) -> Any:

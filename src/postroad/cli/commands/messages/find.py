@@ -45,4 +45,4 @@ def find(out: Output, text: str, most: int, connection: NetworkConnection) -> No
         out.value(one)
     show_search_results(out, shown)
     if len(shown) < len(found):
-        out.say(f"… and more; to show all: postroad find --most 0 {quote(text)}")
+        out.print(f"… and more; to show all: postroad find --most 0 {quote(text)}")

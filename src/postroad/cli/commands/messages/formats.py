@@ -47,7 +47,7 @@ def detect(out: Output, files: tuple[str, ...], content_type: str, headers_file:
     out.table(["FILE", "FORMAT", "CONTENT TYPE", "PARTS"], [_format_row(one) for one in found])
     for one in found:
         for note in one["notes"]:
-            out.say(f"{one['file']}: {note}")
+            out.print(f"{one['file']}: {note}")
 
 
 def _files(name: str) -> list[str]:
@@ -159,7 +159,7 @@ def _write(out: Output, target: str, data: bytes, given: EncodedMessage) -> None
     if target:
         Path(target).write_bytes(data)
         out.value(said)
-        out.say(f"{target}: {given.media_type} ({len(data)} bytes)")
+        out.print(f"{target}: {given.media_type} ({len(data)} bytes)")
     elif out.as_json:
         out.value(said | {"base64": b2a_base64(data, newline=False).decode()})
     else:

@@ -57,7 +57,7 @@ def poll(
 def _print_messages(out: Output, messages: Sequence[Delivered]) -> None:
     """Print messages before they are acknowledged, so that none is lost unseen."""
     if not messages:
-        out.say("No messages.")
+        out.print("No messages.")
     for message in messages:
         out.value(write_delivered(message))
         for line in delivered_lines(message):
@@ -82,6 +82,6 @@ def ack(
     out.value(result)
     for settled in result.settled:
         what = "given back" if give_back else "acknowledged"
-        out.say(f"{settled.token}: {f'{settled.detail} [{settled.code}]' if settled.code else what}")
+        out.print(f"{settled.token}: {f'{settled.detail} [{settled.code}]' if settled.code else what}")
     if any(settled.code for settled in result.settled):
         sys.exit(ExitCode.REFUSED)

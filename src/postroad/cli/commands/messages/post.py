@@ -89,10 +89,10 @@ def _print_results(out: Output, lines: list[MessageLine], answers: list[Answer],
 def _print_summary(out: Output, lines: list[MessageLine], answers: list[Answer]) -> None:
     for line, answer in zip(lines, answers, strict=False):
         if isinstance(answer, Refused):
-            out.say(f"{line}: {answer.detail} [{answer.code}]")
+            out.print(f"{line}: {answer.detail} [{answer.code}]")
     accepted = sum(not isinstance(answer, Refused) for answer in answers)
     unknown = f"; no response for {lines[len(answers)]} and after it" if len(answers) < len(lines) else ""
-    out.say(f"{accepted} of {len(lines)} messages accepted{unknown}")
+    out.print(f"{accepted} of {len(lines)} messages accepted{unknown}")
 
 
 @command
@@ -166,7 +166,7 @@ def compose_message(
 
 def _print_result(out: Output, result: PostResult) -> None:
     out.value(write_result(result))
-    out.say(f"session {result.session}")
+    out.print(f"session {result.session}")
     for recipient in result.recipients:
         if recipient.code:
             click.echo(f"not sent to {recipient.service}: {recipient.detail} [{recipient.code}]", err=True)

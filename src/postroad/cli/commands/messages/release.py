@@ -20,7 +20,7 @@ def release(out: Output, service: str, connection: NetworkConnection) -> None:
     with connection.client() as client:
         released = client.release(service)
     out.value(released)
-    out.say(_describe_release(released.service, released.going, released.not_before))
+    out.print(_describe_release(released.service, released.going, released.not_before))
 
 
 def _describe_release(service: str, going: int, not_before: str | None) -> str:

@@ -143,7 +143,7 @@ def _print_row(out: Output, seen: ListedMessage) -> None:
     colour = STATES.get(seen.state, "red")
     what = " ".join(word for word in (seen.type, seen.topic, seen.handle) if word)
     to = ", ".join(seen.recipients) or "?"
-    out.say(
+    out.print(
         f"{seen.at[11:23]} {seen.session} {click.style(f'{shown_state(seen.state):<9}', fg=colour)} "
         f"{seen.sender or '?'} → {to}  {what} {seen.size} B{' ' + seen.code if seen.code else ''}"
     )

@@ -34,7 +34,7 @@ def trace(out: Output, session: str, documents: bool, connection: NetworkConnect
         out.value({"documents": {str(delivery): list(map(part_value, parts)) for delivery, parts in contents.items()}})
     out.show(trace_tree(history, contents))
     if documents and not contents:
-        out.say("No documents: only the services concerned may see them. Use the key of one of them with --key-file.")
+        out.print("No documents: only the services concerned may see them. Use the key of one of them with --key-file.")
 
 
 def history_value(part: Any) -> Any:

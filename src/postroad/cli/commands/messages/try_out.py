@@ -46,6 +46,6 @@ def try_(
         found = client.try_out(**wish)
     out.value(found)
     for line in trial_lines(found):
-        out.say(line)
+        out.print(line)
     if found.get("held") is False or found.get("valid") is False:
         sys.exit(ExitCode.ERROR)

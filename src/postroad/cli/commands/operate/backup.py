@@ -97,8 +97,10 @@ async def _run(out: Output, folder: Path, secrets: str, settings: Settings, star
             "seconds": round(time.monotonic() - started, 3),
         }
     )
-    out.say(f"{manifest.entries} entries in {folder}, {manifest.entries - before} of them new ({copied} bytes copied)")
-    out.say(f"head {head_text(*manifest.head)}")
+    out.print(
+        f"{manifest.entries} entries in {folder}, {manifest.entries - before} of them new ({copied} bytes copied)"
+    )
+    out.print(f"head {head_text(*manifest.head)}")
     _warn_of_plain_secrets(folder, manifest.secrets, len(manifest.secret_files))
 
 
@@ -131,7 +133,7 @@ async def _follow(out: Output, folder: Path, secrets: str, settings: Settings) -
             async with open_backup(settings, folder, clock=SystemClock(), secrets=secrets) as backing:
                 manifest = await backing.run()
                 out.value({"folder": str(folder), "entries": manifest.entries, "head": head_text(*manifest.head)})
-                out.say(f"{manifest.entries} entries in {folder}; following (stop with Ctrl-C)")
+                out.print(f"{manifest.entries} entries in {folder}; following (stop with Ctrl-C)")
                 _warn_of_plain_secrets(folder, manifest.secrets, len(manifest.secret_files))
                 is_started = True
                 await _extend_forever(backing)
@@ -214,21 +216,21 @@ async def _try(out: Output, folder: Path, settings: Settings) -> BackupTrial:
 
 def _report(out: Output, faults: list[JournalDefect], entries: int, head: str, trial: BackupTrial | None) -> None:
     for fault in faults:
-        out.say(f"{click.style(fault.kind, fg='red')}: {fault.file} at {fault.offset}: {fault.detail}")
+        out.print(f"{click.style(fault.kind, fg='red')}: {fault.file} at {fault.offset}: {fault.detail}")
     if faults:
-        out.say(f"{len(faults)} errors: use another copy of the backup, or make a new one in another folder")
+        out.print(f"{len(faults)} errors: use another copy of the backup, or make a new one in another folder")
         return
-    out.say(f"{entries} entries, complete and unchanged")
-    out.say(f"head {head}")
+    out.print(f"{entries} entries, complete and unchanged")
+    out.print(f"head {head}")
     if trial is None:
         return
-    out.say(f"restored: {trial.entries} entries in the index, {trial.waiting} deliveries wait")
+    out.print(f"restored: {trial.entries} entries in the index, {trial.waiting} deliveries wait")
     for difference in trial.differences:
-        out.say(f"{click.style('index', fg='red')}: {difference}")
+        out.print(f"{click.style('index', fg='red')}: {difference}")
     if trial.is_compared:
-        out.say(f"compared with the index of the network: {trial.compared}")
+        out.print(f"compared with the index of the network: {trial.compared}")
     else:
-        out.say("not compared with an index: there is none in the data folder of this machine")
+        out.print("not compared with an index: there is none in the data folder of this machine")
 
 
 for step in (run, follow, verify):

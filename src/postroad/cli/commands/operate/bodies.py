@@ -35,7 +35,7 @@ def drop(out: Output, before: str, settings: Settings) -> None:
     """
     dropped = asyncio.run(_drop_bodies(settings, to_microseconds(parse_moment(before, past=True))))
     out.value(dropped)
-    out.say(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in dropped.items()))
+    out.print(", ".join(f"{name.replace('_', ' ')}: {value}" for name, value in dropped.items()))
 
 
 async def _drop_bodies(settings: Settings, before_us: int) -> dict[str, int]:

@@ -64,7 +64,7 @@ def _check(out: Output, settings: Settings) -> None:
     out.value([finding._asdict() for finding in findings])
     for finding in findings:
         mark = click.style(f"{finding.state:<8}", fg=COLOURS[finding.state])
-        out.say(f"{mark}{finding.what}: {finding.detail}")
+        out.print(f"{mark}{finding.what}: {finding.detail}")
     if any(finding.state == "fault" for finding in findings):
         sys.exit(ExitCode.ERROR)
 
@@ -74,16 +74,16 @@ def _check_live(out: Output, settings: Settings, seconds: float) -> None:
     out.value([state._asdict() for state in states])
     fires = [one for one in states if one.state == "fires"]
     for one in fires:
-        out.say(f"{click.style(one.alert, fg='red')} ({one.severity}, sent after {one.fires_after}): {one.summary}")
-        out.say(f"  {one.runbook}")
+        out.print(f"{click.style(one.alert, fg='red')} ({one.severity}, sent after {one.fires_after}): {one.summary}")
+        out.print(f"  {one.runbook}")
     quiet = [one for one in states if one.state == "quiet"]
-    out.say(f"{_count_alerts(fires)} would fire, {len(quiet)} {'is' if len(quiet) == 1 else 'are'} quiet")
+    out.print(f"{_count_alerts(fires)} would fire, {len(quiet)} {'is' if len(quiet) == 1 else 'are'} quiet")
     unknown: dict[str, list[str]] = {}
     for one in states:
         if one.state == "unknown":
             unknown.setdefault(one.needs, []).append(one.alert)
     for needs, alerts in unknown.items():
-        out.say(f"not evaluated, for lack of {needs}: {', '.join(alerts)}")
+        out.print(f"not evaluated, for lack of {needs}: {', '.join(alerts)}")
     if fires:
         sys.exit(ExitCode.ERROR)
 

@@ -33,10 +33,10 @@ def list_(out: Output, settings: Settings) -> None:
     """
     head, cursors = asyncio.run(_positions(settings))
     if not cursors:
-        out.say("no follower has run yet")
+        out.print("no follower has run yet")
     for name, cursor in cursors.items():
         out.value({"name": name, "entry": cursor.seq, "behind": head.seq - cursor.seq})
-        out.say(f"{name}: at entry {cursor.seq} of {head.seq} ({_describe_lag(head, cursor)})")
+        out.print(f"{name}: at entry {cursor.seq} of {head.seq} ({_describe_lag(head, cursor)})")
 
 
 @command
@@ -50,7 +50,7 @@ def reset(out: Output, name: str, settings: Settings) -> None:
     """
     head = asyncio.run(_reset(settings, name))
     out.value({"name": name, "entry": head.seq, "behind": 0})
-    out.say(f"{name}: continues after entry {head.seq}")
+    out.print(f"{name}: continues after entry {head.seq}")
 
 
 def _describe_lag(head: JournalHead, cursor: JournalHead) -> str:

@@ -29,9 +29,9 @@ def status(out: Output, settings: Settings) -> None:
     journal, index = asyncio.run(_heads(settings))
     behind = journal.seq - index.seq
     out.value({"journal": journal.seq, "index": index.seq, "behind": behind})
-    out.say(f"journal at entry {journal.seq}, index at {index.seq} ({behind} behind)")
+    out.print(f"journal at entry {journal.seq}, index at {index.seq} ({behind} behind)")
     if behind < 0:
-        out.say("the index has entries that the journal lacks: run `postroad verify`")
+        out.print("the index has entries that the journal lacks: run `postroad verify`")
         sys.exit(ExitCode.ERROR)
 
 
@@ -44,7 +44,7 @@ def rebuild(out: Output, settings: Settings) -> None:
     """
     head = asyncio.run(_rebuild_index(out, settings))
     out.value({"entries": head.seq})
-    out.say(f"the index was rebuilt from {head.seq} entries")
+    out.print(f"the index was rebuilt from {head.seq} entries")
 
 
 async def _heads(settings: Settings) -> tuple[JournalHead, JournalHead]:

@@ -45,7 +45,7 @@ def raise_(out: Output, to: int | None, connection: NetworkConnection) -> None:
 
 def _show(out: Output, found: Any) -> None:
     out.value(found)
-    out.say(f"network level {found['level']}; this version reads up to level {found['newest']}")
+    out.print(f"network level {found['level']}; this version reads up to level {found['newest']}")
     rows = [
         [node["id"] or "-", strip_controls(node["host"]), node["version"], str(node["level"]), node["seenAt"] or "-"]
         for node in found["nodes"]
@@ -54,9 +54,9 @@ def _show(out: Output, found: Any) -> None:
     if found["level"] == found["newest"]:
         return
     for obstacle in found["obstacles"]:
-        out.say(obstacle)
+        out.print(obstacle)
     if not found["obstacles"]:
-        out.say("`postroad level raise` enables the new features; the previous version cannot be started afterwards")
+        out.print("`postroad level raise` enables the new features; the previous version cannot be started afterwards")
 
 
 for name, one in {"show": show, "raise": raise_}.items():

@@ -139,11 +139,13 @@ async def _restore(
 
 def _report(out: Output, plan: RestorePlan, target: str, head: JournalHead) -> None:
     manifest = plan.contents.manifest
-    out.say(f"restored entries 1 to {plan.cut} of {manifest.entries} into {target}")
-    out.say(f"head {head_text(*head)}")
+    out.print(f"restored entries 1 to {plan.cut} of {manifest.entries} into {target}")
+    out.print(f"head {head_text(*head)}")
     if plan.nothing_lost:
         return
     if head.seq > plan.cut + 1:
-        out.say(f"entry {head.seq - 1} raises the network level to {NEWEST}: earlier versions cannot open this network")
-    out.say(f"entry {head.seq} records the restore: older messages are handed out as possible duplicates")
-    out.say(f"control numbers: each series skips {plan.skip_numbers}")
+        out.print(
+            f"entry {head.seq - 1} raises the network level to {NEWEST}: earlier versions cannot open this network"
+        )
+    out.print(f"entry {head.seq} records the restore: older messages are handed out as possible duplicates")
+    out.print(f"control numbers: each series skips {plan.skip_numbers}")

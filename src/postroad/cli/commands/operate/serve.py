@@ -53,10 +53,10 @@ async def _run(out: Output, settings: Settings) -> None:
 
             def listening(url: str) -> None:
                 leave_address(url)
-                notifier.ready()
+                notifier.report_ready()
                 _announce(out, settings, url, new=running.operator_key is not None)
                 if running.network.directory.level < NEWEST:
-                    out.say(f"network level {running.network.directory.level} of {NEWEST}; see `postroad level show`")
+                    out.print(f"network level {running.network.directory.level} of {NEWEST}; see `postroad level show`")
                 if not has_operator_password(running.network.directory):
                     _show_way_in(out, settings)
 
@@ -76,14 +76,14 @@ async def _run(out: Output, settings: Settings) -> None:
 def _announce(out: Output, settings: Settings, url: str, *, new: bool) -> None:
     key_file = settings.data / OPERATOR_KEY_FILE
     out.value({"url": url, "data": str(settings.data), "operator_key_file": str(key_file)})
-    out.say(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
+    out.print(f"postroad listens on {click.style(url, bold=True)} (data in {settings.data}; stop with Ctrl-C)")
     if new:
-        out.say("this is a new network")
+        out.print("this is a new network")
 
 
 def _show_way_in(out: Output, settings: Settings) -> None:
     """Print how the operator logs in, at every start until an operator has a password."""
     key_file = settings.data / OPERATOR_KEY_FILE
     if key_file.exists():  # elsewhere, another node of the network has it
-        out.say(f"no operator has a password yet; the operator's key is in {key_file}")
-        out.say("`postroad login-link` prints a link that opens the console")
+        out.print(f"no operator has a password yet; the operator's key is in {key_file}")
+        out.print("`postroad login-link` prints a link that opens the console")

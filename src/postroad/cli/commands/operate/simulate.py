@@ -95,6 +95,6 @@ def _print_summary(out: Output, folder: Path, done: Generated) -> None:
     out.value(
         {"messages": done.messages, "entries": done.entries, "chain": done.head.chain.hex(), "incidents": planted}
     )
-    out.say(f"{done.messages} messages with their histories: {done.entries} entries in {folder / JOURNAL_FOLDER}")
+    out.print(f"{done.messages} messages with their histories: {done.entries} entries in {folder / JOURNAL_FOLDER}")
     if planted:
         out.table(["ORGANIZATION", "DAY", "TROUBLE"], [list(one.values()) for one in planted])

@@ -26,7 +26,7 @@ def list_(out: Output, connection: NetworkConnection) -> None:
     for one in found:
         out.value(one)
     if not found:
-        out.say("There are no support requests.")
+        out.print("There are no support requests.")
         return
     rows = [
         [one["id"], one["organization"], one["state"], one["changedAt"], strip_controls(one["subject"])]
@@ -82,10 +82,12 @@ def _request_path(request: str) -> str:
 def show_request(out: Output, request: Any) -> None:
     out.value(request)
     about = f", about message {request['session']}" if request["session"] else ""
-    out.say(f"{request['id']} {click.style(strip_controls(request['subject']), bold=True)} ({request['state']}{about})")
+    out.print(
+        f"{request['id']} {click.style(strip_controls(request['subject']), bold=True)} ({request['state']}{about})"
+    )
     for note in request["notes"]:
         who = f"{note['by']} (operator)" if note["operator"] else note["by"]
-        out.say("\n  ".join([f"\n{who}, {note['at']}", *map(strip_controls, note["text"].splitlines())]))
+        out.print("\n  ".join([f"\n{who}, {note['at']}", *map(strip_controls, note["text"].splitlines())]))
 
 
 for name, one in {"list": list_, "open": open_, "show": show, "write": write, "close": close}.items():

@@ -55,13 +55,13 @@ def head(out: Output, key_file: Path | None, new_key: Path | None, settings: Set
     if new_key is not None:
         public_key = write_new_key(new_key)
         out.value({"key": str(new_key), "public_key": str(public_key)})
-        out.say(f"private key {new_key}, public key {public_key}")
+        out.print(f"private key {new_key}, public key {public_key}")
         return
     found = asyncio.run(_head(settings))
     now = datetime.now(UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
     line = sign_head(*found, now, read_private_key(key_file)) if key_file else head_text(*found)
     out.value({"entries": found.seq, "head": head_text(*found), "line": line})
-    out.say(line)
+    out.print(line)
 
 
 async def _head(settings: Settings) -> JournalHead:
@@ -126,26 +126,26 @@ def verify(out: Output, no_index: bool, heads: tuple[str, ...], public_key: Path
 def _report(out: Output, found: JournalCheck, noted: int) -> ExitCode:
     for fault in found.faults:
         kind = click.style(fault.kind, fg="red")
-        out.say(f"{kind}: entry {fault.seq}, {fault.file} at {fault.offset}: {fault.detail}")
+        out.print(f"{kind}: entry {fault.seq}, {fault.file} at {fault.offset}: {fault.detail}")
     for detail in found.index_faults:
-        out.say(f"{click.style('index', fg='red')}: {detail}")
+        out.print(f"{click.style('index', fg='red')}: {detail}")
     if found.faults:
-        out.say(f"{len(found.faults)} errors in {found.head.seq} entries: restore the journal from a copy")
+        out.print(f"{len(found.faults)} errors in {found.head.seq} entries: restore the journal from a copy")
         return ExitCode.ERROR
-    out.say(f"{found.head.seq} entries, complete and unchanged")
-    out.say(f"head {head_text(*found.head)}")
+    out.print(f"{found.head.seq} entries, complete and unchanged")
+    out.print(f"head {head_text(*found.head)}")
     if found.index_faults:
-        out.say("the index does not match: stop the server and run `postroad index rebuild`; nothing is lost")
+        out.print("the index does not match: stop the server and run `postroad index rebuild`; nothing is lost")
         return ExitCode.ERROR
     index = (
         "the index" if noted else "the index of this machine (--head compares with a head that you stored elsewhere)"
     )
     witnesses = [index] * (found.index_state == "same") + [f"noted heads: {noted}"] * bool(noted)
     if found.index_state == "outdated":
-        out.say(
+        out.print(
             "the index was written by an earlier version; the server migrates it when it starts, then it is compared"
         )
-    out.say("compared with " + ", ".join(witnesses) if witnesses else NOTHING_COMPARED)
+    out.print("compared with " + ", ".join(witnesses) if witnesses else NOTHING_COMPARED)
     return ExitCode.OK if witnesses else ExitCode.NOT_COMPARED
 
 

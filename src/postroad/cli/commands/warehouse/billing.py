@@ -131,13 +131,13 @@ def close(
     for view in documents:
         document = invoice_of(view)
         out.value(as_value(document, document.addresses))
-        out.say(f"{view.number}  {view.document}  {view.organization}  {view.total} {view.currency}")
+        out.print(f"{view.number}  {view.document}  {view.organization}  {view.total} {view.currency}")
     if not documents:
-        out.say(f"Nothing to issue: the invoices of {period} are correct.")
+        out.print(f"Nothing to issue: the invoices of {period} are correct.")
     elif dry_run:
         sys.exit(ExitCode.CHANGES)
     else:
-        out.say(f"{len(documents)} issued.")
+        out.print(f"{len(documents)} issued.")
 
 
 @command
@@ -171,10 +171,10 @@ def missing(out: Output, folder: Path, settings: Settings) -> None:
     found = find_missing_documents(settings, folder)
     for number, file in found:
         out.value({"number": number, "file": str(file)})
-        out.say(f"{number}  {file}")
+        out.print(f"{number}  {file}")
     if found:
         sys.exit(ExitCode.ERROR)
-    out.say("no invoice is missing")
+    out.print("no invoice is missing")
 
 
 @command
@@ -190,7 +190,7 @@ def credit(
         note = client.billing.credit(number, amount, reason)
     document = invoice_of(note)
     out.value(as_value(document, document.addresses))
-    out.say(f"Credit note {note.number} for {note.corrects}: {note.total} {note.currency}")
+    out.print(f"Credit note {note.number} for {note.corrects}: {note.total} {note.currency}")
 
 
 @command
@@ -209,7 +209,7 @@ def pay(
         recorded = client.billing.pay(number, amount, received_on=day, reference=reference)
     payment, balance = recorded.payment, recorded.invoice
     out.value(balance)
-    out.say(f"{payment.id}: {payment.amount} {payment.currency} received; {balance.open} open on {balance.number}")
+    out.print(f"{payment.id}: {payment.amount} {payment.currency} received; {balance.open} open on {balance.number}")
 
 
 @command
@@ -228,7 +228,7 @@ def overdue(out: Output, day: datetime | None, settings: Settings, connection: N
     if found:
         show_balances(out, found)
     else:
-        out.say("Nothing is overdue.")
+        out.print("Nothing is overdue.")
 
 
 @command
@@ -250,7 +250,7 @@ def export(
         raise Refused("not-found", f"No invoices of {period} have been issued; `postroad billing close` issues them")
     for file in write_documents(documents, form, target):
         out.value({"file": str(file)})
-        out.say(str(file))
+        out.print(str(file))
 
 
 def _today(books: BillingSettings) -> date:

@@ -78,10 +78,10 @@ def batch(
     found = found.within(largest or 0)
     spark = cluster.session("postroad bulk batch")
     rows = spark.sparkContext.accumulator(0)
-    lane = GatherOperation(port=found, folder=location(asked.folder), sent_to_it=sent_to_it)
+    operation = GatherOperation(port=found, folder=location(asked.folder), sent_to_it=sent_to_it)
     unsaid = ArchiveDefaults(sender=asked.sender, at_us=posting_time_us(asked.at))
     run = BatchRun(
-        gather=BulkRun(lane=lane, pieces=pieces, directory=network, unsaid=unsaid, rows=rows),
+        gather=BulkRun(operation=operation, pieces=pieces, directory=network, unsaid=unsaid, rows=rows),
         port=found,
         folder=asked.folder,
         until_us=posting_time_us(until) if until is not None else NO_END_US,
@@ -138,7 +138,7 @@ def _first_numbers(given: tuple[str, ...]) -> dict[str, int]:
 
 def _report_batches(out: Output, counts: dict[str, Any], folder: str) -> None:
     out.value(counts | {"folder": folder})
-    out.say(f"{counts['rows']} rows; {counts['interchanges']} interchanges of {counts['bytes']} bytes")
+    out.print(f"{counts['rows']} rows; {counts['interchanges']} interchanges of {counts['bytes']} bytes")
     out.table(["BATCHES", "COUNT"], [[state, str(count)] for state, count in counts["states"].items()])
     print_errors(out, counts, folder)
 
@@ -179,8 +179,10 @@ def translate(out: Output, ndjson: bool, cluster: Cluster, format: str, whole_on
     """
     from postroad.warehouse.bulk.translation import TranslateOperation
 
-    lane = TranslateOperation(format=Format(format), whole_only=whole_only)
-    counts = _run_operation(out, cluster, lane, "translating", ndjson, ArchiveOptions(**where), needs_network=False)
+    operation = TranslateOperation(format=Format(format), whole_only=whole_only)
+    counts = _run_operation(
+        out, cluster, operation, "translating", ndjson, ArchiveOptions(**where), needs_network=False
+    )
     _report_rows(out, counts, where["folder"], f"are {format} now")
 
 
@@ -197,21 +199,21 @@ def match(out: Output, ndjson: bool, cluster: Cluster, exchange: str, sent_to_it
     from postroad.warehouse.bulk.match.operation import MatchOperation, count_by_binding, find_exchange
 
     routings = load_routings(gather_settings(None, where["data"], ()).routings)
-    lane = MatchOperation(exchange=exchange, sent_to_it=sent_to_it, routings=routings)
+    operation = MatchOperation(exchange=exchange, sent_to_it=sent_to_it, routings=routings)
     network = ArchiveOptions(**where)
     counts = _run_operation(
-        out, cluster, lane, "matching", ndjson, network, check=lambda directory: find_exchange(exchange, directory)
+        out, cluster, operation, "matching", ndjson, network, check=lambda directory: find_exchange(exchange, directory)
     )
     bindings = count_by_binding(cluster.session("postroad bulk match"), network.folder)
     rows = [[one["binding"], one["queue"] or "", str(one["matches"]), str(one["errors"])] for one in bindings]
     out.table(["BINDING", "QUEUE", "MATCHES", "ERRORS"], rows[:MAX_SHOWN])
     if len(rows) > MAX_SHOWN:
-        out.say(f"… and more; --json shows up to {len(rows)}, the folder has all")
+        out.print(f"… and more; --json shows up to {len(rows)}, the folder has all")
     _report_rows(out, counts | {"bindings": bindings}, network.folder, "are matches")
 
 
 def _run_operation(
-    out: Output, cluster: Cluster, lane: BulkOperation, doing: str, ndjson: bool, where: ArchiveOptions, *,
+    out: Output, cluster: Cluster, operation: BulkOperation, doing: str, ndjson: bool, where: ArchiveOptions, *,
     needs_network: bool = True, check: Callable[[Directory], object] | None = None,
 ) -> dict[str, Any]:  # fmt: skip
     from postroad.core.model.snapshot import Directory
@@ -227,17 +229,17 @@ def _run_operation(
     network = read_directory(where, form) if needs_network or is_named else Directory()
     if check is not None:
         check(network)
-    spark = cluster.session(f"postroad bulk {lane.name}")
+    spark = cluster.session(f"postroad bulk {operation.name}")
     rows = spark.sparkContext.accumulator(0)
     unsaid = ArchiveDefaults(sender=where.sender, at_us=posting_time_us(where.at))
-    run = BulkRun(lane=lane, pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
+    run = BulkRun(operation=operation, pieces=pieces, directory=network, unsaid=unsaid, rows=rows)
     with show_job_progress(out, spark, doing, counted=lambda: int(rows.value)):
         return write_results(spark, run, where.folder, ndjson=ndjson)
 
 
 def _report_rows(out: Output, counts: dict[str, Any], folder: str, what: str) -> None:
     out.value(counts | {"folder": folder})
-    out.say(f"{counts['handled']} of {counts['rows']} rows {what}")
+    out.print(f"{counts['handled']} of {counts['rows']} rows {what}")
     print_errors(out, counts, folder)
 
 

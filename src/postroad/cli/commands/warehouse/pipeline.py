@@ -106,7 +106,7 @@ def export(out: Output, form: str, target: Path, settings: Settings) -> None:
     with out.progress("exporting", source.head()) as advance:
         done = export_log(source, target, "jsonl" if form == "jsonl" else "parquet", exported=advance)
     out.value({"after": done.after, "upto": done.upto, "folder": str(target)})
-    out.say(f"{len(done)} entries exported to {target}" if len(done) else f"nothing new after entry {done.upto}")
+    out.print(f"{len(done)} entries exported to {target}" if len(done) else f"nothing new after entry {done.upto}")
 
 
 @command
@@ -121,7 +121,7 @@ def tidy(out: Output, older_than: float, folder: Path | None, settings: Settings
         for name in work.store.names():
             merged, deleted = work.store.compact(name), work.store.vacuum(name, older_than)
             out.value({"table": name, "fewer_files": merged, "deleted_files": deleted})
-            out.say(f"{name}: {merged} fewer files, {deleted} deleted")
+            out.print(f"{name}: {merged} fewer files, {deleted} deleted")
 
 
 @command
@@ -141,7 +141,7 @@ def doctor(out: Output, folder: Path | None, settings: Settings, master: str, dr
     findings = check_all(wanted)
     out.value([finding._asdict() for finding in findings])
     for finding in findings:
-        out.say(f"{click.style(f'{finding.state:<8}', fg=COLOURS[finding.state])}{finding.what}: {finding.detail}")
+        out.print(f"{click.style(f'{finding.state:<8}', fg=COLOURS[finding.state])}{finding.what}: {finding.detail}")
     if any(finding.state == "fault" for finding in findings):
         sys.exit(ExitCode.ERROR)
 

@@ -112,11 +112,11 @@ class PipelineWork:
 
     def _report(self, landing: Landing, refreshed: list[RefreshedTable], seconds: float) -> None:
         if landing.files:
-            self.out.say(f"{landing.files} files of the archive landed")
+            self.out.print(f"{landing.files} files of the archive landed")
         elif landing.batches:
-            self.out.say(f"entries {landing.after + 1} to {landing.upto} landed with {landing.batches} commits")
+            self.out.print(f"entries {landing.after + 1} to {landing.upto} landed with {landing.batches} commits")
         else:
-            self.out.say(f"nothing new after entry {landing.upto}")
+            self.out.print(f"nothing new after entry {landing.upto}")
         if refreshed:
-            self.out.say(f"brought up to date: {', '.join(one.table for one in refreshed)}")
-        self.out.say(f"{seconds} s; the tables are in {self.store.folder}")
+            self.out.print(f"brought up to date: {', '.join(one.table for one in refreshed)}")
+        self.out.print(f"{seconds} s; the tables are in {self.store.folder}")

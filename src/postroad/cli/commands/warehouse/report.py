@@ -51,12 +51,12 @@ def report_command(function: Callable[..., None]) -> Callable[..., None]:
         show_summary(out, summary)
         if target is not None:
             write_summary(summary, target)
-            out.say(f"written to {target}")
+            out.print(f"written to {target}")
         if plot is not None:
             from postroad.warehouse.reports.chart_files import draw_chart
 
             draw_chart(summary.chart, plot)
-            out.say(f"drawn to {plot}")
+            out.print(f"drawn to {plot}")
 
     for option in (
         click.option("--warehouse", "folder", type=click.Path(path_type=Path), help="Folder of the tables."),

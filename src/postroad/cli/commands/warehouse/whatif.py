@@ -90,7 +90,7 @@ def whatif(
     show_report(out, report)
     if html is not None:
         html.write_text(render_page(report, _text_of(files, trees), _made_by(author)))
-        out.say(f"Written to {html}")
+        out.print(f"Written to {html}")
 
 
 class ConfigurationChange(NamedTuple):
@@ -108,7 +108,7 @@ def _whatif_question(
     from postroad.warehouse.whatif.journal_replay import WhatIfQuestion
 
     history = read_directories(journal)
-    today = history.latest()
+    today = history.find_latest()
     settings = gather_settings(None, data, ())
     return WhatIfQuestion(
         before=today,

@@ -43,7 +43,7 @@ class Cipher:
             return sequence(self.oid, element(OCTET_STRING, vector))
         return sequence(self.oid, sequence(element(OCTET_STRING, vector), small_integer(TAG_BYTES)))
 
-    def sealed(self, content: Sequence[Buffer], key: bytes, vector: bytes) -> tuple[list[Buffer], bytes]:
+    def seal(self, content: Sequence[Buffer], key: bytes, vector: bytes) -> tuple[list[Buffer], bytes]:
         """The encrypted content and its tag, which is empty for a cipher that does not authenticate."""
         if self.authenticates:
             locked = Machine(self.algorithm(key), modes.GCM(vector)).encryptor()
@@ -83,7 +83,7 @@ class SealedContent:
     tag: bytes = b""
     also_authenticated: bytes = b""
 
-    def opened(self, key: bytes) -> bytes | None:
+    def open(self, key: bytes) -> bytes | None:
         if self.cipher.authenticates:
             return self._authenticated(key)
         if sum(map(len, self.pieces)) % self.cipher.block_bytes:

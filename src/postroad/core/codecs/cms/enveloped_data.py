@@ -78,7 +78,7 @@ class WrappedKey:
     way: Padding
     octets: bytes
 
-    def unwrapped(self, length: int) -> bytes:
+    def unwrap(self, length: int) -> bytes:
         """Unwraps the content's key; returns a random one on failure."""
         instead = hmac.digest(self.rejection_secret, self.octets, "sha256")[:length]
         try:
@@ -164,7 +164,7 @@ def encrypt(
         raise ValueError("a message without recipients cannot be decrypted")
     chosen = find_cipher(cipher)
     key, vector = randomness(chosen.key_bytes), randomness(chosen.vector_bytes)
-    pieces, tag = chosen.sealed(as_pieces(content), key, vector)
+    pieces, tag = chosen.seal(as_pieces(content), key, vector)
     inside: list[Buffer] = [
         _VERSION,
         set_of(recipient_info(recipient, key, oaep=oaep) for recipient in recipients),
@@ -186,7 +186,7 @@ def decrypt(enveloped: Buffer, identities: Sequence[Identity]) -> bytes:
     if not keys:
         raise not_for_us()
     for key in keys:
-        found = sealed.opened(key.unwrapped(sealed.cipher.key_bytes))
+        found = sealed.open(key.unwrap(sealed.cipher.key_bytes))
         if found is not None:
             return found
     raise decryption_failed()

@@ -52,7 +52,7 @@ class _Payload:
         self.chunks: list[Buffer] = [whole.data]
         self.options, self.headers = [whole.options], whole.headers
 
-    def joined(self) -> DimeRecord:
+    def join(self) -> DimeRecord:
         return DimeRecord(
             type_format=self.type_format,
             type=self.type,
@@ -162,7 +162,7 @@ class _Reading:
             payload.options.append(bytes(options))
         payload.chunks.append(data)
         if not flags & MORE:
-            self._records.append(payload.joined())
+            self._records.append(payload.join())
             self._payload = None
 
     def _type_format(self, number: int, named: str, at: int) -> TypeFormat:

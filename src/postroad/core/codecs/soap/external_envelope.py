@@ -165,12 +165,12 @@ class _Reader(ComplexityCounter):
         blocks, children = tuple(self._found["Header"]), tuple(self._found["Body"])
         return ExternalEnvelope(version, self._utf8, blocks, children, self._has_more, self._scopes)
 
-    def declared(self, prefix: str | None, uri: str | None) -> None:
-        super().declared(prefix, uri)
+    def add_prefix(self, prefix: str | None, uri: str | None) -> None:
+        super().add_prefix(prefix, uri)
         self._stack.append((prefix or "", uri or ""))
 
-    def started(self, name: str, attributes: dict[str, str]) -> None:
-        super().started(name, attributes)
+    def start_element(self, name: str, attributes: dict[str, str]) -> None:
+        super().start_element(name, attributes)
         if self._depth == 1:
             self._open_envelope(name)
             self._has_more |= bool(attributes)
@@ -196,9 +196,9 @@ class _Reader(ComplexityCounter):
         if self._depth > 3:
             self._depth -= 1
             return
-        self._scanner.StartElementHandler = self.started
-        self._scanner.EndElementHandler = self.ended
-        self.ended(name)
+        self._scanner.StartElementHandler = self.start_element
+        self._scanner.EndElementHandler = self.end_element
+        self.end_element(name)
 
     def _open_envelope(self, name: str) -> None:
         namespace, _, local = name.rpartition(SEPARATOR)
@@ -216,11 +216,11 @@ class _Reader(ComplexityCounter):
         self._names.append(local)
         self._scopes[local] = dict(self._stack)
 
-    def ended(self, name: str) -> None:
+    def end_element(self, name: str) -> None:
         if self._depth == 3:
             self._note(name)
             self._scanner.CharacterDataHandler = self._text
-        super().ended(name)
+        super().end_element(name)
 
     def _note(self, name: str) -> None:
         opening = _TAG.match(self._utf8, self._begin)

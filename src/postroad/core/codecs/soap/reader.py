@@ -104,15 +104,15 @@ class _Reader(ComplexityCounter):
         run_scanner(self._scanner, self._utf8)
         return self._open[0].children[0]
 
-    def declared(self, prefix: str | None, uri: str | None) -> None:
-        super().declared(prefix, uri)
+    def add_prefix(self, prefix: str | None, uri: str | None) -> None:
+        super().add_prefix(prefix, uri)
         self._scope.append((prefix or "", uri or ""))
 
     def _undeclared(self, _prefix: str | None) -> None:
         self._scope.pop()
 
-    def started(self, name: str, attributes: dict[str, str]) -> None:
-        super().started(name, attributes)
+    def start_element(self, name: str, attributes: dict[str, str]) -> None:
+        super().start_element(name, attributes)
         parent = self._open[-1]
         element = SoapElement(name, parent, attributes)
         parent.children.append(element)
@@ -134,28 +134,28 @@ class _Reader(ComplexityCounter):
             self._roots += 1
             self._scanner.CharacterDataHandler = None  # the content of a document is not read
         if not self._harmless:
-            super().started(name, attributes)
+            super().start_element(name, attributes)
 
     def _shallower(self, name: str) -> None:
         self._inside -= 1
         if self._inside == 1:
             self._scanner.CharacterDataHandler = self._text
         if self._inside and not self._harmless:
-            super().ended(name)
+            super().end_element(name)
         if not self._inside:
             self._leave_document(self._open[-1])
-            self.ended(name)
+            self.end_element(name)
 
-    def ended(self, name: str) -> None:
-        super().ended(name)
+    def end_element(self, name: str) -> None:
+        super().end_element(name)
         self._open.pop()
 
     def _leave_document(self, element: SoapElement) -> None:
         if self._roots != 1 or element.pieces:
             raise malformed("Xml holds exactly one element, the document", element.path)
         inline = self._utf8[self._start_of_document : self._scanner.CurrentByteIndex].strip(b" \t\r\n")
-        self._scanner.StartElementHandler = self.started
-        self._scanner.EndElementHandler = self.ended
+        self._scanner.StartElementHandler = self.start_element
+        self._scanner.EndElementHandler = self.end_element
         element.document = make_standalone(inline, dict(self._scope))
 
     def _text(self, text: str) -> None:

@@ -56,7 +56,7 @@ class ControlledProfile(StrictShape):
         Unfinished.SUSPEND
     )
 
-    def controlled(self) -> Controlled:
+    def build(self) -> Controlled:
         return Controlled(**self.model_dump())
 
 
@@ -149,7 +149,7 @@ class BatchingProfile(StrictShape):
             group_by=tuple(place.place() for place in self.group_by),
             sort_by=tuple(key.sort_key() for key in self.sort_by),
             empty=self.empty,
-            controlled=self.controlled.controlled() if self.controlled else None,
+            controlled=self.controlled.build() if self.controlled else None,
             recovery=self.recovery,
             batcher=self.batcher,
             batcher_settings=options_of(self.batcher_settings),

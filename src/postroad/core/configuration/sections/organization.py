@@ -41,7 +41,7 @@ USUAL = profile_of(ServiceProfile().service(gcid="", organization="", name=""))
 class DocumentSection(Protocol):
     name: str
 
-    def wanted(
+    def list_wanted(
         self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
     ) -> list[WantedObject]:
         """The objects that the document asks for."""
@@ -51,7 +51,7 @@ class DocumentSection(Protocol):
         """The objects that exist now and that pruning removes when the document does not ask for them."""
         ...
 
-    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+    def export(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         """The section as a document would have it to change nothing; some things are written for members alone."""
         ...
 
@@ -59,7 +59,7 @@ class DocumentSection(Protocol):
 class People:
     name = "people"
 
-    def wanted(
+    def list_wanted(
         self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
     ) -> list[WantedObject]:
         found = []
@@ -90,7 +90,7 @@ class People:
         gone = [person for person in people if person.email.casefold() not in listed]
         return people + [key for person in gone for key in directory.credentials_of(person=person.email)]
 
-    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+    def export(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         people = sorted(directory.people_of(organization), key=lambda person: person.email)
         return {
             person.email: _without_empty({"name": person.name, "role": person.role.value})
@@ -102,7 +102,7 @@ class People:
 class Services:
     name = "services"
 
-    def wanted(
+    def list_wanted(
         self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
     ) -> list[WantedObject]:
         found = []
@@ -154,7 +154,7 @@ class Services:
             found += prunable_cookies(service, wish, directory)
         return found
 
-    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+    def export(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         services = sorted(directory.services_of(organization), key=lambda service: service.name)
         return {service.name: _exported_service(service, directory, for_members) for service in services}
 
@@ -182,7 +182,7 @@ def limits_entry(limits: OrganizationLimits) -> dict[str, int]:
 class NotificationSection:
     name = SECTION
 
-    def wanted(
+    def list_wanted(
         self, organization: str, entry: OrganizationEntry, place: str, planning: PlanningContext
     ) -> list[WantedObject]:
         return wanted_subscriptions(organization, entry.notifications, place, planning)
@@ -190,7 +190,7 @@ class NotificationSection:
     def prunable(self, organization: str, entry: OrganizationEntry, directory: Directory) -> list[Any]:
         return prunable_subscriptions(organization, entry.notifications, directory)
 
-    def exported(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
+    def export(self, organization: str, directory: Directory, *, for_members: bool) -> dict[str, Any]:
         return exported_subscriptions(organization, directory)
 
 
@@ -217,7 +217,7 @@ def export_document(
         if limits := limits_entry(organization.limits):
             entry["limits"] = limits
         for section in SECTIONS:
-            written = section.exported(name, directory, for_members=for_members)
+            written = section.export(name, directory, for_members=for_members)
             if written or section.name != SECTION:  # earlier documents have no such section
                 entry[section.name] = written
         exported[organization.name] = entry

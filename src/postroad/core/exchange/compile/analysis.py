@@ -88,7 +88,7 @@ def decide(text: str) -> QueryDecision:
     return replace(_decision(_outcome(query.body, QueryScope()), None), uses_whole=uses_whole(text))
 
 
-def undecided(reason: str) -> QueryDecision:
+def build_undecided(reason: str) -> QueryDecision:
     """Return the decision about a text that is not a query, so that its conditions are unknown."""
     return _decision(_Outcome(judged=UNSURE, passes_on=False, reason=reason), None)
 
@@ -136,7 +136,7 @@ def _outcome(expression: Expression, scope: QueryScope) -> _Outcome:
         case If():
             return _of_choice(expression, scope)
         case LetClause():
-            inner = scope.bound(expression.variable, meaning_of(expression.value, scope, judge_condition))
+            inner = scope.bind(expression.variable, meaning_of(expression.value, scope, judge_condition))
             return _outcome(expression.result, inner)
         case ForClause():
             return _of_loop(expression, scope)
@@ -179,7 +179,7 @@ def _of_loop(expression: ForClause, scope: QueryScope) -> _Outcome:
     if not isinstance(meaning, Nodes):
         return _Outcome(judged=UNSURE, passes_on=False, reason="the loop needs the engine")
     several = meaning.tried_in_turn
-    inner = scope.bound(expression.variable, meaning.each() if several else meaning)
+    inner = scope.bind(expression.variable, meaning.each() if several else meaning)
     outcome = _outcome(expression.result, inner)
     if not several:
         judged = judge_all([meaning.any(), outcome.judged], scope)

@@ -62,7 +62,7 @@ def judge_condition(expression: Expression, scope: QueryScope) -> JudgedConditio
             then, otherwise = judge_condition(expression.then, scope), judge_condition(expression.otherwise, scope)
             return judge_choice(condition, then, otherwise, scope)
         case LetClause():
-            inner = scope.bound(expression.variable, meaning_of(expression.value, scope, judge_condition))
+            inner = scope.bind(expression.variable, meaning_of(expression.value, scope, judge_condition))
             return judge_condition(expression.result, inner)
         case ForClause():
             return weaken(_among(expression.among, scope)[0])
@@ -239,7 +239,7 @@ def _among(expression: Expression, scope: QueryScope) -> tuple[JudgedCondition, 
 
 def _quantified(quantified: Quantified, scope: QueryScope) -> JudgedCondition:
     there, one = _among(quantified.among, scope)
-    condition = judge_condition(quantified.condition, scope.bound(quantified.variable, one))
+    condition = judge_condition(quantified.condition, scope.bind(quantified.variable, one))
     if quantified.every:
         return _every(quantified, there, condition, one, scope)
     meaning = meaning_of(quantified.among, scope, judge_condition)

@@ -32,9 +32,9 @@ def disjunctive_form_of(condition: Condition) -> DisjunctiveForm:
     writing = _Writing(condition)
     whole = writing.conjunctions(condition)
     if whole is not None:
-        return DisjunctiveForm(conjunctions=writing.written(whole), exact=True)
+        return DisjunctiveForm(conjunctions=writing.write(whole), exact=True)
     parts = condition.parts if isinstance(condition, All) else ()
-    return DisjunctiveForm(conjunctions=writing.written(writing.as_many_as_fit(parts)), exact=False)
+    return DisjunctiveForm(conjunctions=writing.write(writing.as_many_as_fit(parts)), exact=False)
 
 
 def _is_joined_or_negated(part: Condition) -> bool:
@@ -90,7 +90,7 @@ class _Writing:
             kept = longer
         return kept
 
-    def written(self, conjunctions: tuple[_Bits, ...]) -> tuple[Conjunction, ...]:
+    def write(self, conjunctions: tuple[_Bits, ...]) -> tuple[Conjunction, ...]:
         return tuple(map(self._conjunction, conjunctions))
 
     def _conjunction(self, bits: _Bits) -> Conjunction:

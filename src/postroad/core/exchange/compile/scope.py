@@ -29,7 +29,7 @@ class QueryScope:
     variables: dict[str, Meaning] = field(default_factory=dict)
     linked: bool = False  # whether something here is one of several nodes tried in turn
 
-    def bound(self, name: str, meaning: Meaning) -> QueryScope:
+    def bind(self, name: str, meaning: Meaning) -> QueryScope:
         linked = self.linked or (isinstance(meaning, Nodes) and meaning.linked)
         return replace(self, variables={**self.variables, name: meaning}, linked=linked)
 

@@ -66,7 +66,7 @@ def _passes(part: Part, constant: Any, facts: MessageFacts) -> bool:
     probe, negated = part
     if negated and facts.values(probe.view).bad:
         return False
-    return facts.tried(probe)(constant) is not negated
+    return facts.try_values(probe)(constant) is not negated
 
 
 class TableGroup:
@@ -101,7 +101,7 @@ class TableGroup:
         negated = self._negated
         if negated and facts.values(self._first.view).bad:
             return
-        tried = facts.tried(self._first)
+        tried = facts.try_values(self._first)
         if not self._later:
             for constant, keys in self._keys.items():
                 if tried(constant) is not negated:
@@ -179,10 +179,10 @@ def _column(part: Part) -> Any:
 def _answers(part: Part, constants: Sequence[Any], facts: MessageFacts) -> Iterable[bool]:
     probe, negated = part
     if not negated:
-        return map(facts.tried(probe), constants)
+        return map(facts.try_values(probe), constants)
     if facts.values(probe.view).bad:
         return repeat(False, len(constants))
-    return map(not_, map(facts.tried(probe), constants))
+    return map(not_, map(facts.try_values(probe), constants))
 
 
 Group = TableGroup | SortedGroup

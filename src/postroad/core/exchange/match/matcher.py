@@ -219,7 +219,7 @@ def _reaches_inside(placements: tuple[ConjunctionPlacement, ...], facts: Message
             if isinstance(probe.view.slot, HeaderSlot)
         ]
         if len(asked) < len(parts) and all(
-            facts.tried(probe)(constant) != negated for probe, negated, constant in asked
+            facts.try_values(probe)(constant) != negated for probe, negated, constant in asked
         ):
             return True
     return False

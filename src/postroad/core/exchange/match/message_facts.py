@@ -49,7 +49,7 @@ class MessageFacts:
         read = self._values[view] = view.read(self.found.get(number, ())) if known else ERROR
         return read
 
-    def tried(self, probe: Probe) -> Tried:
+    def try_values(self, probe: Probe) -> Tried:
         """Whether any value passes, as a function of the constant."""
         if probe in self._tried:
             return self._tried[probe]

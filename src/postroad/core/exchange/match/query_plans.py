@@ -18,9 +18,9 @@ from postroad.core.exchange.compile.analysis import (
     EVERYTHING,
     EvaluationMode,
     QueryDecision,
+    build_undecided,
     decide,
     restrict_to_routing_key,
-    undecided,
 )
 from postroad.core.exchange.compile.disjunctive_form import Conjunction
 from postroad.core.exchange.compile.fallback_conditions import fallback_reasons_of
@@ -45,7 +45,7 @@ class QueryTemplate(NamedTuple):
     kinds: str  # of the constants: s for text, i for integer, d for decimal
     has_routing_key: bool
 
-    def filled(self) -> tuple[str, list[Constant]]:
+    def fill(self) -> tuple[str, list[Constant]]:
         """A query with a marker for each constant, and the markers."""
         markers = [_marker(kind, number) for number, kind in enumerate(self.kinds)]
         written = [f"'{marker}'" if isinstance(marker, str) else str(marker) for marker in markers]
@@ -101,7 +101,7 @@ class MatchingTerms(NamedTuple):
 
     def _without_routing_key(self) -> QueryDecision:
         if self.always:
-            return undecided("a script or a function selects")
+            return build_undecided("a script or a function selects")
         return decide(self.query) if self.query else EVERYTHING
 
 
@@ -250,7 +250,7 @@ class QueryPlans:
     def _by_skeleton(self, skeleton: QueryTemplate) -> QueryPlan | None:
         if skeleton in self._plans or skeleton in self._unfit:
             return self._plans.get(skeleton)
-        text, markers = skeleton.filled()
+        text, markers = skeleton.fill()
         if skeleton.has_routing_key:
             markers.append(ROUTING_KEY_MARKER)
         decision = MatchingTerms(text, ROUTING_KEY_MARKER if skeleton.has_routing_key else None, False).decision()

@@ -189,7 +189,7 @@ class _Reader:
 
     def _conditional(self) -> Expression:
         scanner = self._scanner
-        scanner.matched(_IF, "if")
+        scanner.match(_IF, "if")
         condition = self._inner()
         scanner.expect(")")
         if not scanner.word("then"):
@@ -342,7 +342,7 @@ class _Reader:
         return inner
 
     def _variable_name(self) -> str:
-        return self._scanner.matched(NAME, "a name").group()
+        return self._scanner.match(NAME, "a name").group()
 
     def _variable(self) -> Expression:
         name = self._variable_name()
@@ -359,7 +359,7 @@ class _Reader:
 
     def _call(self) -> Expression:
         scanner = self._scanner
-        found = scanner.matched(NAME, "a function")
+        found = scanner.match(NAME, "a function")
         function = self._function_name(found)
         scanner.expect("(")
         arguments: list[Expression] = []

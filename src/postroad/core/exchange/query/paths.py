@@ -24,14 +24,14 @@ def read_lookup(scanner: Scanner) -> QueryStep:
     if scanner.take("*"):
         return QueryStep(kind=StepKind.KEY)
     if scanner.looks_like(_PLACE):
-        place = scanner.matched(_PLACE, "a place").group()
+        place = scanner.match(_PLACE, "a place").group()
         return QueryStep(kind=StepKind.PLACE, name=QualifiedName(namespace="", local=place))
     return QueryStep(kind=StepKind.KEY, name=QualifiedName(namespace="", local=_read_key(scanner)))
 
 
 def _read_key(scanner: Scanner) -> str:
     if not scanner.take("("):
-        return scanner.matched(NC_NAME, "a name").group()
+        return scanner.match(NC_NAME, "a name").group()
     key = scanner.string()
     if key is None:
         raise scanner.unreadable("a lookup that is computed needs the engine")
@@ -47,7 +47,7 @@ def read_step(scanner: Scanner, prolog: Prolog, *, descends: bool) -> QueryStep:
         return QueryStep(kind=StepKind.SELF)
     axis = _read_axis(scanner)
     if scanner.looks_like(_TEXT) and axis in ("child", "descendant"):
-        scanner.matched(_TEXT, "text()")
+        scanner.match(_TEXT, "text()")
         return QueryStep(kind=StepKind.TEXT, descends=descends or axis == "descendant")
     if scanner.looks_like(_KIND_OR_CALL):
         raise scanner.unreadable("a function or node test as a step needs the engine")
@@ -61,7 +61,7 @@ def _read_axis(scanner: Scanner) -> str:
     if scanner.take("@"):
         return "attribute"
     if scanner.looks_like(_AXIS):
-        axis = scanner.matched(_AXIS, "an axis").group(1)
+        axis = scanner.match(_AXIS, "an axis").group(1)
         if axis == "self":
             raise scanner.unreadable("the axis self needs the engine")
         return axis
@@ -71,7 +71,7 @@ def _read_axis(scanner: Scanner) -> str:
 
 
 def _read_name(scanner: Scanner, prolog: Prolog, *, default: str) -> QualifiedName:
-    found = scanner.matched(NAME_TEST, "a name")
+    found = scanner.match(NAME_TEST, "a name")
     prefix, local = found["prefix"], None if found["local"] == "*" else found["local"]
     if prefix is None:
         return ANY_NAME if local is None else QualifiedName(namespace=default, local=local)

@@ -36,12 +36,12 @@ class Prolog:
 def read_prolog(scanner: Scanner) -> Prolog:
     prolog = Prolog()
     if scanner.looks_like(_VERSION):
-        scanner.matched(_VERSION, "a version")
+        scanner.match(_VERSION, "a version")
     while scanner.word("declare"):
         if scanner.words("default", "element", "namespace"):
             prolog.element_namespace = _string(scanner)
         elif scanner.word("namespace"):
-            prefix = scanner.matched(NAME, "a prefix").group()
+            prefix = scanner.match(NAME, "a prefix").group()
             scanner.expect("=")
             prolog.namespaces[prefix] = _string(scanner)
         elif scanner.word("variable"):
@@ -63,8 +63,8 @@ def _string(scanner: Scanner) -> str:
 
 def _read_variable(scanner: Scanner, prolog: Prolog) -> None:
     scanner.expect("$")
-    name = scanner.matched(NAME, "a name").group()
-    declared = scanner.matched(_TYPE, "a simple type").group() if scanner.word("as") else ""
+    name = scanner.match(NAME, "a name").group()
+    declared = scanner.match(_TYPE, "a simple type").group() if scanner.word("as") else ""
     if not scanner.word("external"):
         raise scanner.unreadable("a variable with a value needs the engine")
     prolog.variables[name] = declared

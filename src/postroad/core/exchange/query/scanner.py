@@ -93,7 +93,7 @@ class Scanner:
     def looks_like(self, pattern: re.Pattern[str]) -> bool:
         return pattern.match(self.text, self.at) is not None
 
-    def matched(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
+    def match(self, pattern: re.Pattern[str], what: str) -> re.Match[str]:
         found = pattern.match(self.text, self.at)
         if found is None:
             raise self.unreadable(f"{what} is expected")

@@ -157,7 +157,7 @@ class _Assembly:
         self._messages += 1
         self._in_group += 1
         self._references.add(reference)
-        pieces += fitted.written(reference)
+        pieces += fitted.write(reference)
         if marks.line_end:
             pieces.append(marks.line_end)
         if self._placed is not None:

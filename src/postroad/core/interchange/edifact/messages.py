@@ -50,7 +50,7 @@ class EdifactMessage(Struct, frozen=True, kw_only=True, gc=False):
         count, reference = self.said
         return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
-    def written(self, reference: str) -> list[bytes]:
+    def write(self, reference: str) -> list[bytes]:
         """Write the message with this reference and the right count."""
         if reference == self.reference and self.has_right_trailer:
             return [self.data[self.begin : self.end]]

@@ -70,7 +70,7 @@ def _with_rest(found: Split, at: int, end: int) -> Split:
 def _with_right_trailer(member: Member, found: Split) -> Member:
     whole = read_message(member.data, delimiters_of(found.facts))
     reference = without_breaks(whole.reference)
-    return structs.replace(member, data=b"".join(whole.written(reference)), reference=reference)
+    return structs.replace(member, data=b"".join(whole.write(reference)), reference=reference)
 
 
 _REPAIR = Repair(

@@ -30,7 +30,7 @@ def assemble(members: Iterable[Buffer], envelope: Envelope, numbers: Numbers) ->
             )
         yield layout.header.write(values) + layout.record_end
     for position, member in enumerate(members):
-        yield body.written(member, position)
+        yield body.write(member, position)
     if layout.trailer is not None:
         yield layout.trailer.write(values | body.counts()) + layout.record_end
 
@@ -42,7 +42,7 @@ class _Body:
         self._layout, self._total = layout, HashTotal(layout)
         self._records = self._members = 0
 
-    def written(self, member: Buffer, position: int) -> bytes:
+    def write(self, member: Buffer, position: int) -> bytes:
         layout = self._layout
         raw = self._in_charset(bytes(member), position)
         if layout.record_end:

@@ -137,58 +137,58 @@ class FlatLayout:
         return self.charset != self.member_charset or self.member_end is not None
 
 
-def layout_of(facts: Mapping[str, str]) -> FlatLayout:
+def layout_of(options: Mapping[str, str]) -> FlatLayout:
     """Return the layout that the options describe; refuses invalid options by name."""
-    form = facts.get("form", "delimited")
+    form = options.get("form", "delimited")
     if form not in ("delimited", "positional"):
         raise unfit_value("form", f"{form!r} is neither delimited nor positional")
-    codec = charset_of(facts.get("charset", "utf-8"))
+    codec = charset_of(options.get("charset", "utf-8"))
     delimited = form == "delimited"
-    _check_marks(facts)
-    column, positions = _total(facts.get("total", ""), delimited)
-    member_codec = charset_of(facts["member_charset"]) if facts.get("member_charset") else codec
+    _check_marks(options)
+    column, positions = _total(options.get("total", ""), delimited)
+    member_codec = charset_of(options["member_charset"]) if options.get("member_charset") else codec
     return FlatLayout(
         charset=codec,
         member_charset=member_codec,
-        member_end=_member_end(facts, differs=member_codec != codec),
-        record_end=_record_end(facts, codec, delimited),
-        record_length=_length(facts, delimited),
-        separator=_mark("separator", facts.get("separator", ","), codec) if delimited else b"",
-        quote=_mark("quote", facts.get("quote", '"'), codec) if delimited and facts.get("quote", '"') else b"",
-        member_start=_encode_option("member_start", facts, codec),
-        header=_template("header", facts, codec),
-        trailer=_template("trailer", facts, codec),
+        member_end=_member_end(options, differs=member_codec != codec),
+        record_end=_record_end(options, codec, delimited),
+        record_length=_length(options, delimited),
+        separator=_mark("separator", options.get("separator", ","), codec) if delimited else b"",
+        quote=_mark("quote", options.get("quote", '"'), codec) if delimited and options.get("quote", '"') else b"",
+        member_start=_encode_option("member_start", options, codec),
+        header=_template("header", options, codec),
+        trailer=_template("trailer", options, codec),
         column=column,
         positions=positions,
-        total_records=_encode_option("total_records", facts, codec),
+        total_records=_encode_option("total_records", options, codec),
     )
 
 
-def _record_end(facts: Mapping[str, str], codec: str, delimited: bool) -> bytes:
-    name = facts.get("record_end", "nel" if codec in EBCDIC else "lf")
+def _record_end(options: Mapping[str, str], codec: str, delimited: bool) -> bytes:
+    name = options.get("record_end", "nel" if codec in EBCDIC else "lf")
     if name == "nel":
         return b"\x15" if codec in EBCDIC else encode_text("\x85", codec) if codec == "latin-1" else _no_nel(codec)
     if name not in _ENDS:
         raise unfit_value("record_end", f"{name!r} is not one of {', '.join(_ENDS)}, nel")
-    if name == "none" and (delimited or not facts.get("record_length")):
+    if name == "none" and (delimited or not options.get("record_length")):
         raise unfit_value("record_end", "only positional records with a record_length need no end")
     # EBCDIC has a line feed (0x25) that differs from the new line (0x15) used in text.
     return _ENDS[name].replace("\n", "\x25").encode("latin-1") if codec in EBCDIC else _ENDS[name].encode()
 
 
-def _member_end(facts: Mapping[str, str], *, differs: bool) -> str | None:
-    name = facts.get("member_end") or ("lf" if differs else "")
+def _member_end(options: Mapping[str, str], *, differs: bool) -> str | None:
+    name = options.get("member_end") or ("lf" if differs else "")
     if name and name not in ("crlf", "lf", "cr"):
         raise unfit_value("member_end", f"{name!r} is not one of crlf, lf, cr")
-    return _ENDS[name] if name and facts.get("record_end") != "none" else None
+    return _ENDS[name] if name and options.get("record_end") != "none" else None
 
 
 def _no_nel(codec: str) -> bytes:
     raise unfit_value("record_end", f"{codec} has no new line; use crlf, lf or cr")
 
 
-def _length(facts: Mapping[str, str], delimited: bool) -> int:
-    text = facts.get("record_length", "")
+def _length(options: Mapping[str, str], delimited: bool) -> int:
+    text = options.get("record_length", "")
     if not text:
         return 0
     if delimited or not text.isdecimal() or not 0 < int(text) <= _MAX_LENGTH:
@@ -214,17 +214,17 @@ def _mark(name: str, text: str, codec: str) -> bytes:
     return raw
 
 
-def _check_marks(facts: Mapping[str, str]) -> None:
-    if facts.get("separator", ",") == facts.get("quote", '"'):
+def _check_marks(options: Mapping[str, str]) -> None:
+    if options.get("separator", ",") == options.get("quote", '"'):
         raise unfit_value("separator", "it is the same as the quote")
 
 
-def _encode_option(name: str, facts: Mapping[str, str], codec: str) -> bytes:
-    return _encoded(name, facts.get(name, ""), codec)
+def _encode_option(name: str, options: Mapping[str, str], codec: str) -> bytes:
+    return _encoded(name, options.get(name, ""), codec)
 
 
-def _template(name: str, facts: Mapping[str, str], codec: str) -> Template | None:
-    return Template(name, facts[name], codec) if facts.get(name) else None
+def _template(name: str, options: Mapping[str, str], codec: str) -> Template | None:
+    return Template(name, options[name], codec) if options.get(name) else None
 
 
 def _encoded(name: str, text: str, codec: str) -> bytes:

@@ -26,20 +26,20 @@ _SIDES = ("number", "sender", "receiver")  # values of a header or trailer that 
 _NOTHING: Mapping[str, str] = {}
 
 
-def examine(data: Buffer, facts: Mapping[str, str] = _NOTHING, most_members: int = MAX_MEMBERS) -> Split:
+def examine(data: Buffer, options: Mapping[str, str] = _NOTHING, most_members: int = MAX_MEMBERS) -> Split:
     """Read a file and list all its errors; refuses only a file without records."""
-    walk = _Walk(whole_bytes(data), layout_of(facts), most_members)
+    walk = _Walk(whole_bytes(data), layout_of(options), most_members)
     walk.run()
-    return walk.split(facts)
+    return walk.split(options)
 
 
 def split(
     data: Buffer,
     on_error: OnEnvelopeError = OnEnvelopeError.REFUSE,
-    facts: Mapping[str, str] = _NOTHING,
+    options: Mapping[str, str] = _NOTHING,
     most_members: int = MAX_MEMBERS,
 ) -> Split:
-    return judge_harmless(examine(data, facts, most_members), on_error, _HARMLESS)
+    return judge_harmless(examine(data, options, most_members), on_error, _HARMLESS)
 
 
 class _Walk:
@@ -83,7 +83,7 @@ class _Walk:
         self._close()
         self._check()
 
-    def split(self, facts: Mapping[str, str]) -> Split:
+    def split(self, options: Mapping[str, str]) -> Split:
         said = self._said
         return Split(
             standard=STANDARD,
@@ -91,7 +91,7 @@ class _Walk:
             sender=said.get("sender", ""),
             receiver=said.get("receiver", ""),
             members=tuple(self._members),
-            facts={**facts, **{f"said_{name}": value for name, value in said.items() if name not in _SIDES}},
+            facts={**options, **{f"said_{name}": value for name, value in said.items() if name not in _SIDES}},
             faults=tuple(self._faults),
         )
 

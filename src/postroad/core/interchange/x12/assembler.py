@@ -158,7 +158,7 @@ class _Assembly:
             return found
         if found.binaries or not b"".join(found.marks.roles()).isascii():
             raise unfit(f"set {found.reference} is in {declared}, and cannot be written in {self._charset}")
-        return read_set(convert_charset(found.whole(), declared, self._charset), found.marks)
+        return read_set(convert_charset(found.read_whole(), declared, self._charset), found.marks)
 
     def _sets_in(self, interchanges: Buffer) -> Iterator[tuple[TransactionSet, GroupKey]]:
         on_error = OnEnvelopeError.REPAIR if self._repairs else OnEnvelopeError.REFUSE
@@ -277,5 +277,5 @@ class _Assembly:
 
 def _written(found: TransactionSet, reference: str, marks: X12Delimiters) -> list[bytes]:
     as_it_is = reference == found.reference and found.has_right_trailer and not found.is_wrapped
-    pieces = [found.whole()] if as_it_is else [*split_with_trailer(found, reference)]
+    pieces = [found.read_whole()] if as_it_is else [*split_with_trailer(found, reference)]
     return [*pieces, marks.line_end] if marks.line_end else pieces

@@ -58,7 +58,7 @@ class TransactionSet(Struct, frozen=True, kw_only=True, gc=False):
         count, reference = self.said
         return bool(reference) and reference == self.reference and count.lstrip("0") == str(self.segments)
 
-    def whole(self) -> bytes:
+    def read_whole(self) -> bytes:
         """The set as received, without surrounding bytes, and always with its last terminator."""
         found = self.data if self.begin == 0 and self.end == len(self.data) else self.data[self.begin : self.end]
         return found if found.endswith(self.marks.terminator) else found + self.marks.terminator
@@ -133,7 +133,7 @@ def convert_delimiters(found: TransactionSet, wanted: X12Delimiters) -> Transact
     old = found.marks
     if old is wanted or (new_roles := wanted.roles()) == (old_roles := old.roles()):
         return found
-    body = found.whole()
+    body = found.read_whole()
     if old_roles[:3] == new_roles[:3]:
         # Only one side repeats elements, or each in its own way: neither separator may occur.
         occurs = any(one in body for one in (old.repetition, wanted.repetition) if one)

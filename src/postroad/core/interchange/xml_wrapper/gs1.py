@@ -135,16 +135,16 @@ def _opening(envelope: Envelope, form: str, first: _Document, numbers: Numbers) 
 
 
 def _header(envelope: Envelope, first: _Document, numbers: Numbers) -> str:
-    facts = envelope.options
-    authority = write_attribute("Authority", facts.get("authority", "GS1"))
-    reference = facts.get("reference") or str(numbers.next("interchange"))
+    options = envelope.options
+    authority = write_attribute("Authority", options.get("authority", "GS1"))
+    reference = options.get("reference") or str(numbers.next("interchange"))
     identified = "".join(
         (
-            write_element("sh:Standard", facts.get("standard", "GS1"), of="standard"),
-            write_element("sh:TypeVersion", facts.get("type_version", "3.4"), of="type_version"),
+            write_element("sh:Standard", options.get("standard", "GS1"), of="standard"),
+            write_element("sh:TypeVersion", options.get("type_version", "3.4"), of="type_version"),
             write_element("sh:InstanceIdentifier", reference, of="reference"),
-            write_element("sh:Type", facts.get("document_type") or local_name(first.name), of="document_type"),
-            write_element("sh:MultipleType", "true" if facts.get("multiple_type") in ("yes", "true") else "false"),
+            write_element("sh:Type", options.get("document_type") or local_name(first.name), of="document_type"),
+            write_element("sh:MultipleType", "true" if options.get("multiple_type") in ("yes", "true") else "false"),
             write_element("sh:CreationDateAndTime", write_time(envelope)),
         )
     )

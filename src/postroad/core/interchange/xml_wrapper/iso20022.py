@@ -89,12 +89,12 @@ def _envelope(members: Iterable[Buffer]) -> Iterator[bytes]:
 
 
 def _description(envelope: Envelope, numbers: Numbers) -> str:
-    facts = envelope.options
-    reference = check_value("reference", facts.get("reference") or str(numbers.next("interchange")), 35)
-    kind = check_value("payload_type", facts.get("payload_type", "ISO20022"), 256)
+    options = envelope.options
+    reference = check_value("reference", options.get("reference") or str(numbers.next("interchange")), 35)
+    kind = check_value("payload_type", options.get("payload_type", "ISO20022"), 256)
     data = write_element("bf:PyldIdr", reference) + write_element("bf:CreDtAndTm", write_time(envelope))
-    data += write_element("bf:PssblDplctFlg", "true") if facts.get("duplicate") == "yes" else ""
-    said = facts.get("members", "")
+    data += write_element("bf:PssblDplctFlg", "true") if options.get("duplicate") == "yes" else ""
+    said = options.get("members", "")
     if said and not said.isdecimal():
         raise unfit_value("members", f"{said!r} is not a number")
     user = write_element("bf:SysUsr", check_value("sender", envelope.sender, 140)) if envelope.sender else ""

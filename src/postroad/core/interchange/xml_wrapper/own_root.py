@@ -90,12 +90,12 @@ def _faults(found: Outline) -> Iterator[InterchangeFault]:
 
 
 def _opening(envelope: Envelope, numbers: Numbers) -> tuple[str, str]:
-    facts = envelope.options
-    name = check_element_name("root", facts.get("root", "batch"))
-    uri = facts.get("namespace", "")
+    options = envelope.options
+    name = check_element_name("root", options.get("root", "batch"))
+    uri = options.get("namespace", "")
     name, declared = (f"{_PREFIX}:{name}", write_attribute(f"xmlns:{_PREFIX}", uri)) if uri else (name, "")
-    if facts.get("attributes", "yes") == "no":
+    if options.get("attributes", "yes") == "no":
         return name, name + declared
     said = {"sender": envelope.sender, "receiver": envelope.receiver, "created": write_time(envelope)}
-    said["reference"] = facts.get("reference") or str(numbers.next("interchange"))
+    said["reference"] = options.get("reference") or str(numbers.next("interchange"))
     return name, name + declared + "".join(write_attribute(key, value) for key, value in said.items())

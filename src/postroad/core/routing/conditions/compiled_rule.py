@@ -121,16 +121,16 @@ def _comparison(comparison: ValueComparison) -> ConditionTest:
     judge = operator_test(comparison)
     lookup = lookup_of(comparison.place)
     if comparison.operator is Comparing.MATCHES:
-        return lambda subject: subject.may_match(found := subject.found(lookup)) and judge(found, NO_CONTENT)
+        return lambda subject: subject.may_match(found := subject.find_content(lookup)) and judge(found, NO_CONTENT)
     if comparison.other is None:
-        return lambda subject: subject.may_compare(found := subject.found(lookup)) and judge(found, NO_CONTENT)
+        return lambda subject: subject.may_compare(found := subject.find_content(lookup)) and judge(found, NO_CONTENT)
     other = lookup_of(comparison.other)
 
     def test(subject: Subject) -> bool:
-        found = subject.found(lookup)
+        found = subject.find_content(lookup)
         if not found:
             return False
-        against = subject.found(other)
+        against = subject.find_content(other)
         return subject.may_compare(found) and subject.may_compare(against) and judge(found, against)
 
     return test

@@ -96,7 +96,7 @@ def view_for_service(node: Invocation, subject: Subject, directory: Directory) -
     header = _between_hidden_parties(header, node)
     if node.shown_sender:
         header = _isolated(header, node, directory)
-    return subject if header is subject.view.header and parts is subject.view.parts else subject.given(header, parts)
+    return subject if header is subject.view.header and parts is subject.view.parts else subject.restrict(header, parts)
 
 
 def _without_arguments(header: RuleHeader) -> RuleHeader:

@@ -71,14 +71,14 @@ class Subject:
         view.shares = self.budget.share_of(owner or service)
         return view
 
-    def given(self, header: RuleHeader, parts: tuple[Part, ...]) -> Subject:
+    def restrict(self, header: RuleHeader, parts: tuple[Part, ...]) -> Subject:
         """Return the message for a viewer that sees only part of it; unrestricted documents are shared."""
         given = Subject(header=header, parts=parts, budget=self.budget)
         if parts is self.view.parts:
             given.documents, given.shared = self.documents, self.shared
         return given
 
-    def found(self, lookup: Lookup) -> PlaceContent:
+    def find_content(self, lookup: Lookup) -> PlaceContent:
         """Return the content at a compiled location; looked up once."""
         found = self.looked_at.get(lookup.key)
         if found is None:
@@ -111,7 +111,7 @@ class Subject:
 
     def values(self, place: ValueLocation) -> tuple[PlaceValue, ...]:
         """Return the values at a location, one for each node."""
-        return self.found(lookup_of(place)).values()
+        return self.find_content(lookup_of(place)).values()
 
     @property
     def faults(self) -> tuple[str, ...]:

@@ -61,7 +61,7 @@ def _visible_session(network: Network, caller: Caller, queued: Queued) -> str:
 async def find_by_own_handle(network: Network, caller: Caller, asked: str) -> list[SearchCandidate]:
     """Return messages by exact handle, for messages older than the search keys."""
     services = [] if caller.operator else list_owned_services(caller, network.directory)[:MAX_SENDERS]
-    seen = [await network.desk.seen(handle_key(service.gcid, asked)) for service in services]
+    seen = [await network.desk.find_first_use(handle_key(service.gcid, asked)) for service in services]
     return [SearchCandidate(one[1], ("handle",)) for one in seen if one is not None and one[1]]
 
 

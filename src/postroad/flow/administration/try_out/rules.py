@@ -199,7 +199,7 @@ async def _explained(network: Network, caller: Caller, rule: Rule, message: Mess
         return None
     kind, key = object_key(rule)
     change = ObjectChange(kind, key, directory.object_version(kind, key) + 1, msgspec.to_builtins(rule))
-    changed = directory.changed([change], directory.version)
+    changed = directory.apply_changes([change], directory.version)
     plumbing = replace(network.plumbing, directory=lambda: changed)
     stage = ExplainStage(plumbing, network.tokens.pseudonyms, network.heavy_requests)
     found = await stage.explain_hypothetical(find_sender(caller, directory, message), message)

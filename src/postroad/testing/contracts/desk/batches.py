@@ -191,7 +191,7 @@ class BatchContract(DeskUnderTest):
         assert outcomes[1] == conflict
         network.desk = await self.restart(network.desk)
         assert await network.write(network.message(assembled=AssembledInterchange("x12", (drawn,)))) == conflict
-        assert await network.desk.seen(number_key(drawn)) == (outcomes[0].seq, posts[0].session)
+        assert await network.desk.find_first_use(number_key(drawn)) == (outcomes[0].seq, posts[0].session)
         assert len(await network.poll(SELLER)) == 1
 
     @pytest.mark.req("B10")

@@ -49,10 +49,10 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
             waiting = asyncio.ensure_future(network.submit(JournalStep(message, b"hello", tuple(unique_keys(message)))))
             await asyncio.sleep(0.05)
             assert not waiting.done()
-            assert await network.desk.seen(unique_keys(message)[0]) is None
+            assert await network.desk.find_first_use(unique_keys(message)[0]) is None
         outcome = await waiting
         assert isinstance(outcome, Committed)
-        assert await network.desk.seen(unique_keys(message)[0]) == (outcome.seq, message.session)
+        assert await network.desk.find_first_use(unique_keys(message)[0]) == (outcome.seq, message.session)
 
     async def test_a_conflict_is_answered_only_when_its_twin_is_durable(self, network: DeskHarness) -> None:
         first, second = network.message(handle="same"), network.message(handle="same")
@@ -291,8 +291,8 @@ class DeskContract(HandOutContract, PushContract, JourneyContract, DeadLetterCon
     async def test_a_key_is_remembered_with_entry_and_session(self, network: DeskHarness) -> None:
         message = network.message(handle="h")
         key = unique_keys(message)[0]
-        assert await network.desk.seen(key) is None
+        assert await network.desk.find_first_use(key) is None
         seq = await network.post(message)
-        assert await network.desk.seen(key) == (seq, message.session)
+        assert await network.desk.find_first_use(key) == (seq, message.session)
         network.desk = await self.restart(network.desk)
-        assert await network.desk.seen(key) == (seq, message.session)
+        assert await network.desk.find_first_use(key) == (seq, message.session)

@@ -62,20 +62,20 @@ class GatherOperation:
 class GatherWork:
     """The operation's work in one task."""
 
-    def __init__(self, lane: GatherOperation, directory: Directory) -> None:
-        self._lane, self._directory = lane, directory
-        self._aside = DocumentWriter(f"{lane.folder}/{WRITING}/documents/{attempt_name()}")
+    def __init__(self, operation: GatherOperation, directory: Directory) -> None:
+        self._operation, self._directory = operation, directory
+        self._aside = DocumentWriter(f"{operation.folder}/{WRITING}/documents/{attempt_name()}")
 
     def __call__(self, archived: ArchivedMessage) -> list[ResultRow]:
         if not self._comes(archived):
             return []
         parts = archived.message.parts
-        arrival = batch_arrival(archived, parts, 0, self._lane.port, self._directory)
+        arrival = batch_arrival(archived, parts, 0, self._operation.port, self._directory)
         if not arrival.taken:
             return [ResultRow((None, arrival.member.bytes, arrival.member.kind, *(None,) * 8))]
         document = document_of(parts)
         options = read_declared_options(
-            self._lane.port.batching.standard, document.content_type, archived.message.properties
+            self._operation.port.batching.standard, document.content_type, archived.message.properties
         )
         declared = _options_text(options).decode() if options else ""
         return [ResultRow((*_values(arrival, self._aside.put(document.data)), declared))]
@@ -84,10 +84,10 @@ class GatherWork:
         self._aside.close()
 
     def _comes(self, archived: ArchivedMessage) -> bool:
-        port, message = self._lane.port, archived.message
+        port, message = self._operation.port, archived.message
         if port.gcid and archived.sender in (port.gcid, port.address):
             return False  # its own interchanges
-        if not self._lane.sent_to_it and not archived.forwarded and archived.form != INTERCHANGE:
+        if not self._operation.sent_to_it and not archived.forwarded and archived.form != INTERCHANGE:
             return True
         found = self._directory.service(port.address)
         return any(self._directory.service(one.service) is found for one in message.to)

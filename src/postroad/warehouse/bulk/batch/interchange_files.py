@@ -69,7 +69,7 @@ class InterchangeFiles:
     def close(self) -> None:
         self._aside.close()
 
-    def counted(self, batch: Batch, members: BatchMembers) -> InterchangeCount:
+    def count(self, batch: Batch, members: BatchMembers) -> InterchangeCount:
         """Return what writing this batch would use, found by a dry run."""
         unfit: dict[int, str] = {}
         while True:
@@ -83,7 +83,7 @@ class InterchangeFiles:
                     return InterchangeCount(numbers={}, fault=f"{refusal.code}: {refusal.detail}")
                 self._note_unfit(position, refusal, batch, members, unfit)
             else:
-                used = {scope: last - first + 1 for scope, (first, last) in drawing.used().items()}
+                used = {scope: last - first + 1 for scope, (first, last) in drawing.list_used().items()}
                 return InterchangeCount(numbers=used, unfit=unfit)
 
     def write(
@@ -98,7 +98,7 @@ class InterchangeFiles:
                 size += len(block)
                 target.write(block)
         placed.close()
-        return WrittenInterchange(size=size, sha256=digest.hexdigest(), placed=placed, numbers=drawing.used())
+        return WrittenInterchange(size=size, sha256=digest.hexdigest(), placed=placed, numbers=drawing.list_used())
 
     def _pieces(
         self,
@@ -109,7 +109,7 @@ class InterchangeFiles:
         note: PlacedCallback | None = None,
     ) -> Iterator[bytes]:
         documents = (self._document(row) for row in members_that_fit(members, unfit))
-        return self._standard.assembled(documents, self._envelope(batch), drawing, note)
+        return self._standard.assemble_members(documents, self._envelope(batch), drawing, note)
 
     def _document(self, row: Row) -> DescribedDocument:
         options = _options_in(row["declared"]) if row["declared"] else {}
@@ -128,7 +128,7 @@ class InterchangeFiles:
 
     def _fault_alone(self, batch: Batch, row: Row) -> str:
         try:
-            for _ in self._standard.assembled([self._document(row)], self._envelope(batch), NumberRanges({})):
+            for _ in self._standard.assemble_members([self._document(row)], self._envelope(batch), NumberRanges({})):
                 pass
         except Refused as refusal:
             return refusal.detail if find_unfit_member(refusal) is not None else ""
@@ -151,7 +151,7 @@ class NumberRanges:
         self._first.setdefault(scope, number)
         return number
 
-    def used(self) -> dict[str, tuple[int, int]]:
+    def list_used(self) -> dict[str, tuple[int, int]]:
         """An interchange that asked for no number has one beside it."""
         if not self._first:
             self.next("interchange")

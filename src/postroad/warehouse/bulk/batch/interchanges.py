@@ -77,7 +77,7 @@ def _count_share(port: BulkSendPort) -> Callable[[Iterator[BatchJob]], Batches]:
     def count(jobs: Iterator[BatchJob]) -> Batches:
         files = _files(port)
         for job in jobs:
-            counted = files.counted(job.batch, BatchMembers(job.at, port.policy))
+            counted = files.count(job.batch, BatchMembers(job.at, port.policy))
             yield write_reports([{"place": job.place, "counted": counted}])
         files.close()
 

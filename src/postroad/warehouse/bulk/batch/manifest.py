@@ -28,7 +28,7 @@ OWN = (
     pa.field("document_type", pa.string()),
     pa.field("reference", pa.string()),
 )
-# A lane's rows have a position too: where the message lies in its file.
+# An operation's rows have a position too: where the message lies in its file.
 NAMES = {"position": "archive_position"}
 SCHEMA = pa.schema([*[pa.field(NAMES.get(one.name, one.name), one.type, one.nullable) for one in COLUMNS], *OWN])
 

@@ -61,11 +61,11 @@ class MatchOperation:
 class MatchWork:
     """The match work under one directory; its engines are started on first use."""
 
-    def __init__(self, lane: MatchOperation, exchange: MatchedExchange) -> None:
-        self._sent_to_it = lane.sent_to_it
+    def __init__(self, operation: MatchOperation, exchange: MatchedExchange) -> None:
+        self._sent_to_it = operation.sent_to_it
         self._exchange = exchange
         self._directory = exchange.directory
-        self._judges = TaskEngines(lane.routings)
+        self._judges = TaskEngines(operation.routings)
 
     def __call__(self, archived: ArchivedMessage) -> list[ResultRow]:
         if (self._sent_to_it or archived.forwarded) and not self._is_sent_here(archived):

@@ -55,7 +55,7 @@ def directory_from_text(given: DirectoryText) -> Directory:
 
 @lru_cache(maxsize=DIRECTORIES_CACHED)
 def _directory(version: str, number: int, text: str) -> Directory:
-    return Directory().changed(_read(text), number)
+    return Directory().apply_changes(_read(text), number)
 
 
 CHANGED = b"configuration.changed"
@@ -70,7 +70,7 @@ class DirectoryVersions:
         self._made = 0  # entries that are in the last directory that was asked for
         self._last = Directory()
 
-    def latest(self) -> Directory:
+    def find_latest(self) -> Directory:
         return self.at(self._entries[-1][0]) if self._entries else Directory()
 
     def at(self, version: int) -> Directory:
@@ -85,7 +85,7 @@ class DirectoryVersions:
             objects: dict[tuple[str, str], ObjectChange] = {}
             for _, changes in self._entries[self._made : until]:
                 objects.update({(change.kind, change.key): change for change in changes})
-            self._last = self._last.changed(objects.values(), self._numbers[until - 1])
+            self._last = self._last.apply_changes(objects.values(), self._numbers[until - 1])
             self._made = until
         return self._last
 

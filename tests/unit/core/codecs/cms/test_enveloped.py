@@ -288,7 +288,7 @@ def test_one_recipient_named_a_thousand_times_is_unwrapped_once(monkeypatch: pyt
         counted += 1
         return bytes(length)
 
-    monkeypatch.setattr("postroad.core.codecs.cms.enveloped_data.WrappedKey.unwrapped", unwrapped)
+    monkeypatch.setattr("postroad.core.codecs.cms.enveloped_data.WrappedKey.unwrap", unwrapped)
     assert refusal(enveloped(bytes(32), CBC, [wrapped()] * 1000)).code == "cms.decryption-failed"
     assert counted == 1
 

@@ -37,7 +37,7 @@ def codes(data: bytes, facts: dict[str, str]) -> list[str]:
 def test_header_and_trailer_say_who_when_how_many_and_how_much() -> None:
     whole = put_together(AROUND, b"a,1.50", b'"b,c",2', b"d,-0.25\n")
     assert whole == (b'HDR,MYBIZ,ACME,20261116,120000,000001\na,1.50\n"b,c",2\nd,-0.25\nTRL,00003,3,5,3.25,1\n')
-    found = split(whole, facts=AROUND)
+    found = split(whole, options=AROUND)
     assert [bytes(one.data) for one in found.members] == [b"a,1.50", b'"b,c",2', b"d,-0.25"]
     assert (found.sender, found.receiver, found.reference) == ("MYBIZ", "ACME", "000001")
     assert found.facts["said_total"] == "3.25"
@@ -55,7 +55,7 @@ def test_members_of_several_records_come_back_from_any_charset(charset: str, rec
     facts = {**ORDERS, "charset": charset, "record_end": record_end, "member_charset": "utf-8", "member_end": "lf"}
     members = ['H,"[1]\n^ä|"\nL,3.20'.encode(), b'H,2\nL,-1\nL,"7"\nL,9']
     whole = put_together(facts, *members)
-    found = split(whole, facts=facts)
+    found = split(whole, options=facts)
     assert [bytes(one.data) for one in found.members] == members
     assert found.facts["said_total"] == "18.20"
 
@@ -65,7 +65,7 @@ def test_records_that_only_their_length_ends() -> None:
     members = [b"D%06dAAAAA" % number for number in (999_999, 2)]
     whole = put_together(facts, *members)
     assert whole.decode("cp037") == "D999999AAAAAD000002AAAAAT00002000001"
-    assert [bytes(one.data) for one in split(whole, facts=facts).members] == members
+    assert [bytes(one.data) for one in split(whole, options=facts).members] == members
 
 
 def test_without_header_and_trailer_nothing_is_drawn_and_nothing_added() -> None:
@@ -123,7 +123,7 @@ def test_what_is_wrong_is_never_repaired_since_nothing_proves_it(data: bytes, co
 def test_what_touches_no_member_is_harmless(data: bytes, code: str) -> None:
     assert codes(data, AROUND) == [code]
     with pytest.raises(Refused, match=code):
-        split(data, facts=AROUND)
+        split(data, options=AROUND)
     assert len(split(data, OnEnvelopeError.REPAIR, AROUND).members) == 2
 
 

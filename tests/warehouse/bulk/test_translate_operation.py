@@ -1,4 +1,4 @@
-"""The same messages out of a running server and out of the lane that translates, on Spark: the same bytes."""
+"""The same messages out of a running server and out of the operation that translates, on Spark: the same bytes."""
 
 from __future__ import annotations
 
@@ -112,10 +112,10 @@ def test_a_journal_is_translated_to_what_the_server_handed_out(
     spark: SparkSession, traffic: Traffic, format: Format
 ) -> None:
     archive = str(traffic.data / "journal")
-    directory = read_directories(archive).latest()
+    directory = read_directories(archive).find_latest()
     receiver = directory.service(f"House/{format.value}")
     assert receiver is not None
-    run = BulkRun(lane=TranslateOperation(format=format), pieces=list_pieces(archive), directory=directory)
+    run = BulkRun(operation=TranslateOperation(format=format), pieces=list_pieces(archive), directory=directory)
     rows = [row for row in result_frame(spark, run).collect() if row["recipient"] == receiver.gcid]
     made = {(row["session"], receiver.address): HandedOut(row["media_type"], bytes(row["wire"])) for row in rows}
     assert made == {place: given for place, given in traffic.handed_out.items() if place[1] == receiver.address}

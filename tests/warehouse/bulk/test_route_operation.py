@@ -1,4 +1,4 @@
-"""The lane of routes without Spark: the same routes as the server's decisions give, and a row for whatever is wrong."""
+"""The operation `route` without Spark: the same routes as the server's decisions give, and a row for whatever is wrong."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from tests.warehouse.bulk.traffic import BUYER, document, messages, order
 
 NOW_US = 1_794_909_600_000_000
 DIRECTORY = apply_document(document())
-LANE = RouteOperation()
+OPERATION = RouteOperation()
 
 
 def archived(message: Message, position: int = 0) -> ArchivedMessage:
@@ -32,7 +32,7 @@ def archived(message: Message, position: int = 0) -> ArchivedMessage:
 
 
 def rows(items: list[ArchivedMessage | UnreadableMessage], directory: Directory = DIRECTORY) -> list[dict[str, Any]]:
-    batches = list(handle_messages(items, LANE, LANE.prepare(directory)))
+    batches = list(handle_messages(items, OPERATION, OPERATION.prepare(directory)))
     return [row for batch in batches for row in batch.to_pylist()]
 
 

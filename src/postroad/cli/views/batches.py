@@ -46,7 +46,7 @@ def show_batch(out: Output, batch: BatchDetails, members: list[BatchMemberView],
             out.print(f"{name:<13}{value}")
     rows = [[one.criterion or "", draw_bar(one), one.told] for one in batch.criteria]
     if rows:
-        out.table(["CRITERION", "FILLED", "IN WORDS"], rows)
+        out.table(["CRITERION", "FILLED", "PROGRESS"], rows)
     answers = [[one.at, one.verdict, one.session, _answer_words(one)] for one in batch.answers]
     if answers:
         out.table(["ANSWERED", "VERDICT", "WITH SESSION", "DETAIL"], answers)
@@ -66,7 +66,7 @@ def show_members(out: Output, members: list[BatchMemberView]) -> None:
         for one in members
     ]  # fmt: skip
     if rows:
-        heads = ["DELIVERY", "SESSION", "FROM", "KIND", "BYTES", "STATE", "SINCE", "DOCUMENT", "PARTNER SAYS"]
+        heads = ["DELIVERY", "SESSION", "FROM", "KIND", "BYTES", "STATE", "SINCE", "DOCUMENT", "PARTNER STATUS"]
         out.table(heads, rows)
 
 

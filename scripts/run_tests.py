@@ -76,13 +76,13 @@ class Outcome:
 
 FOLDERS = {  # longest first
     "warehouse": ("tests/warehouse",),
-    "faults": ("tests/faults",),
     "acceptance": ("tests/acceptance",),
-    "console": ("tests/console",),
-    "property": ("tests/property",),
     "docs": ("tests/docs",),
+    "faults": ("tests/faults",),
     "interop": ("tests/interop", "tests/contract", "tests/simulation", "tests/integration", "tests/compatibility"),
     "unit": ("tests/unit",),
+    "property": ("tests/property",),
+    "console": ("tests/console",),
 }
 ON_THE_OLDEST = ("tests/unit", "tests/property", "tests/interop")
 
